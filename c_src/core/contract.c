@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/contract.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first element count that no operator accepts. */
+static const int64_t element_limit = INT64_C(1) << 31;
+
+static bool tensor_present(const struct mluop_tensor *tensor) {
+  return tensor->name != NULL && (tensor->desc != NULL || !tensor->optional);
+}
+
+static const struct mluop_scalar *find_scalar(const struct mluop_call *call, const char *name,
+                                              size_t length) {
+  for (int i = 0; i < MLUOP_MAX_SCALARS && call->scalars[i].name != NULL; i++) {
+    const char *candidate = call->scalars[i].name;
+    if (strncmp(candidate, name, length) == 0 && candidate[length] == '\0') {
+      return &call->scalars[i];
+    }
+  }
+  return NULL;
+}
+
+/* ---------------------------------------------------------------------------------- shapes */
+
+/* A product read from a shape word: the value of what is known, and the letter that is not. */
+struct product {
+  int64_t known;
+  bool overflow; /* `known` does not fit into 64 bits: no extent equals it */
+  char unbound;  /* 0 if everything is known */
+};
+
+static void multiply(struct product *product, int64_t factor) {
+  if (__builtin_mul_overflow(product->known, factor, &product->known)) product->overflow = true;
+}
+
+static struct product read_product(const struct mluop_call *call, const char *word, size_t length) {
+  struct product product = {.known = 1};
+  const char *end = word + length;
+  while (word < end) {
+    const char *stop = memchr(word, '*', (size_t)(end - word));
+    const size_t size = (size_t)((stop != NULL ? stop : end) - word);
+    if (*word >= '0' && *word <= '9') {
+      int64_t number = 0;
+      for (size_t i = 0; i < size; i++) number = number * 10 + (word[i] - '0');
+      multiply(&product, number);
+    } else if (size == 1 && *word >= 'A' && *word <= 'Z') {
+      const int letter = *word - 'A';
+      if ((call->letters_bound >> letter & 1u) != 0) {
+        multiply(&product, call->letters[letter]);
+      } else {
+        product.unbound = *word;
+      }
+    } else {
+      const struct mluop_scalar *scalar = find_scalar(call, word, size);
+      multiply(&product, scalar != NULL ? scalar->value : -1);
+    }
+    word += size + 1;
+  }
+  return product;
+}
+
+static mluOpStatus_t fail_extent(const struct mluop_call *call, const struct mluop_rule *rule,
+                                 const struct mluop_tensor *tensor, int dim,
+                                 const struct product *product, const char *word, size_t length) {
+  char expected[48] = "another value";
+  if (!product->overflow) {
+    snprintf(expected, sizeof(expected), "%s%" PRId64,
+             product->unbound != 0 ? "a multiple of " : "", product->known);
+  }
+  const bool plain = length == strspn(word, "0123456789");
+  return mluop_fail(rule->status, call->api, "%s: dim %d is %" PRId64 ", expected %s%s%.*s%s",
+                    tensor->name, dim, tensor->desc->dims[dim], expected, plain ? "" : " (",
+                    plain ? 0 : (int)length, word, plain ? "" : ")");
+}
+
+static bool check_shape(struct mluop_call *call, const struct mluop_rule *rule,
+                        const struct mluop_tensor *tensor, mluOpStatus_t *status) {
+  const char *word = rule->text;
+  for (int dim = 0; *word != '\0'; dim++) {
+    const size_t length = strcspn(word, " ");
+    const struct product product = read_product(call, word, length);
+    const int64_t extent = tensor->desc->dims[dim];
+    bool fits = !product.overflow;
+    if (fits && product.unbound == 0) {
+      fits = extent == product.known;
+    } else if (fits) {
+      fits = product.known > 0 && extent % product.known == 0;
+      if (fits) {
+        call->letters[product.unbound - 'A'] = extent / product.known;
+        call->letters_bound |= 1u << (product.unbound - 'A');
+      }
+    }
+    if (!fits) {
+      *status = fail_extent(call, rule, tensor, dim, &product, word, length);
+      return false;
+    }
+    word += length;
+    if (*word == ' ') word++;
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------------- rules about tensors */
+
+static bool fail(mluOpStatus_t *status, mluOpStatus_t value) {
+  *status = value;
+  return false;
+}
+
+static bool check_same_dtype(const struct mluop_call *call, const struct mluop_rule *rule,
+                             const struct mluop_tensor *tensor, mluOpStatus_t *status) {
+  const struct mluop_tensor *other = &call->tensors[rule->value];
+  if (tensor->desc->dtype == other->desc->dtype) return true;
+  return fail(status, mluop_fail(rule->status, call->api, "%s: dtype is %s, expected %s as %s has",
+                                 tensor->name, mluop_dtype_name(tensor->desc->dtype),
+                                 mluop_dtype_name(other->desc->dtype), other->name));
+}
+
+static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
+                         const struct mluop_tensor *tensor, mluOpStatus_t *status) {
+  const struct mluOpTensorStruct *desc = tensor->desc;
+  const mluOpStatus_t error = rule->status;
+  const char *api = call->api, *name = tensor->name;
+  switch (rule->check) {
+    case CHECK_DESC:
+      return desc != NULL || fail(status, mluop_fail(error, api, "%s_desc is NULL", name));
+    case CHECK_EMPTY:
+      if (desc->element_num != 0) return true;
+      return fail(status, error == SUCCESS
+                              ? SUCCESS
+                              : mluop_fail(error, api, "%s is empty, expected elements", name));
+    case CHECK_RANK:
+      return desc->dim_nb == rule->value ||
+             fail(status, mluop_fail(error, api, "%s has %d dims, expected %" PRId64, name,
+                                     desc->dim_nb, rule->value));
+    case CHECK_LAYOUT:
+      return desc->layout == (mluOpTensorLayout_t)rule->value ||
+             fail(status, mluop_fail(error, api, "%s: layout is %s, expected %s", name,
+                                     mluop_layout_name(desc->layout),
+                                     mluop_layout_name((mluOpTensorLayout_t)rule->value)));
+    case CHECK_CONTIGUOUS:
+      return mluop_tensor_contiguous(desc) ||
+             fail(status,
+                  mluop_fail(error, api, "%s: strides are not those of a packed tensor", name));
+    case CHECK_DTYPE:
+      return desc->dtype == (mluOpDataType_t)rule->value ||
+             fail(status, mluop_fail(error, api, "%s: dtype is %s, expected %s", name,
+                                     mluop_dtype_name(desc->dtype),
+                                     mluop_dtype_name((mluOpDataType_t)rule->value)));
+    case CHECK_FLOATING:
+      return desc->dtype == MLUOP_DTYPE_HALF || desc->dtype == MLUOP_DTYPE_FLOAT ||
+             fail(status,
+                  mluop_fail(error, api, "%s: dtype is %s, expected %s or %s", name,
+                             mluop_dtype_name(desc->dtype), mluop_dtype_name(MLUOP_DTYPE_HALF),
+                             mluop_dtype_name(MLUOP_DTYPE_FLOAT)));
+    case CHECK_SAME_DTYPE:
+      return check_same_dtype(call, rule, tensor, status);
+    case CHECK_SHAPE:
+      return check_shape(call, rule, tensor, status);
+    case CHECK_ELEMENTS:
+      return desc->element_num < element_limit ||
+             fail(status,
+                  mluop_fail(error, api, "%s has %" PRId64 " elements, expected less than 2^31",
+                             name, desc->element_num));
+    default: /* CHECK_DATA */
+      return tensor->data != NULL || fail(status, mluop_fail(error, api, "%s is NULL", name));
+  }
+}
+
+static bool check_tensors(struct mluop_call *call, const struct mluop_rule *rule,
+                          mluOpStatus_t *status) {
+  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
+    const struct mluop_tensor *tensor = &call->tensors[i];
+    if ((rule->tensors & MLUOP_BIT(i)) == 0 || !tensor_present(tensor)) continue;
+    if (!check_tensor(call, rule, tensor, status)) return false;
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------------- rules about scalars */
+
+static bool check_scalar(const struct mluop_call *call, const struct mluop_rule *rule,
+                         mluOpStatus_t *status) {
+  const struct mluop_scalar *scalar = find_scalar(call, rule->text, strlen(rule->text));
+  const int64_t value = scalar->value;
+  bool holds;
+  const char *expected;
+  switch (rule->check) {
+    case CHECK_MIN:
+      holds = value >= rule->value;
+      expected = "at least ";
+      break;
+    case CHECK_MAX:
+      holds = value <= rule->value;
+      expected = "at most ";
+      break;
+    case CHECK_EQUAL:
+      holds = value == rule->value;
+      expected = "";
+      break;
+    default: /* CHECK_ODD */
+      if (value % 2 != 0) return true;
+      return fail(status,
+                  mluop_fail(rule->status, call->api, "%s is %" PRId64 ", expected an odd number",
+                             scalar->name, value));
+  }
+  return holds ||
+         fail(status, mluop_fail(rule->status, call->api, "%s is %" PRId64 ", expected %s%" PRId64,
+                                 scalar->name, value, expected, rule->value));
+}
+
+/* --------------------------------------------------------------------- rules about pointers */
+
+static bool check_workspace(const struct mluop_call *call, const struct mluop_rule *rule,
+                            mluOpStatus_t *status) {
+  if (call->workspace == NULL && call->workspace_size > 0) {
+    return fail(status,
+                mluop_fail(rule->status, call->api, "workspace is NULL, but workspace_size is %zu",
+                           call->workspace_size));
+  }
+  if (call->workspace_size < call->workspace_needed) {
+    return fail(status,
+                mluop_fail(rule->status, call->api, "workspace_size is %zu, expected at least %zu",
+                           call->workspace_size, call->workspace_needed));
+  }
+  return true;
+}
+
+struct bytes {
+  const char *name;
+  uintptr_t begin;
+  size_t size;
+};
+
+static bool overlap(const struct bytes *a, const struct bytes *b) {
+  if (a->size == 0 || b->size == 0) return false;
+  return a->begin < b->begin ? b->begin - a->begin < a->size : a->begin - b->begin < b->size;
+}
+
+/* Sizes are sane here: CHECK_ELEMENTS has gone before. */
+static bool check_overlap(const struct mluop_call *call, const struct mluop_rule *rule,
+                          mluOpStatus_t *status) {
+  struct bytes all[MLUOP_MAX_TENSORS + 1];
+  int count = 0;
+  unsigned outputs = 0;
+  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
+    const struct mluop_tensor *tensor = &call->tensors[i];
+    if (!tensor_present(tensor)) continue;
+    if (tensor->output) outputs |= 1u << count;
+    all[count++] =
+        (struct bytes){tensor->name, (uintptr_t)tensor->data,
+                       (size_t)tensor->desc->element_num * mluop_dtype_size(tensor->desc->dtype)};
+  }
+  if (call->workspace != NULL) {
+    all[count++] = (struct bytes){"workspace", (uintptr_t)call->workspace, call->workspace_size};
+  }
+  for (int i = 0; i < count; i++) {
+    if ((outputs >> i & 1u) == 0) continue;
+    for (int j = 0; j < count; j++) {
+      if (i == j || !overlap(&all[i], &all[j])) continue;
+      return fail(status, mluop_fail(rule->status, call->api,
+                                     "%s (%zu bytes) overlaps %s (%zu bytes), expected separate "
+                                     "memory",
+                                     all[i].name, all[i].size, all[j].name, all[j].size));
+    }
+  }
+  return true;
+}
+
+static bool check_pointer(const struct mluop_call *call, const struct mluop_rule *rule,
+                          const char *name, const void *pointer, mluOpStatus_t *status) {
+  if (pointer != NULL) return true;
+  return fail(status, mluop_fail(rule->status, call->api, "%s is NULL", name));
+}
+
+static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule,
+                       mluOpStatus_t *status) {
+  switch (rule->check) {
+    case CHECK_HANDLE:
+      return check_pointer(call, rule, "handle", call->handle, status);
+    case CHECK_OBJECT:
+      return check_pointer(call, rule, call->object_name, call->object, status);
+    case CHECK_MIN:
+    case CHECK_MAX:
+    case CHECK_ODD:
+    case CHECK_EQUAL:
+      return check_scalar(call, rule, status);
+    case CHECK_WORKSPACE:
+      return check_workspace(call, rule, status);
+    case CHECK_OVERLAP:
+      return check_overlap(call, rule, status);
+    case CHECK_FUNCTION:
+      return rule->function(call, rule, status);
+    default:
+      return check_tensors(call, rule, status);
+  }
+}
+
+bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
+                          mluOpStatus_t *status) {
+  *status = SUCCESS;
+  for (const struct mluop_rule *rule = rules; rule->check != CHECK_END; rule++) {
+    if (!check_rule(call, rule, status)) return false;
+  }
+  return true;
+}
+
+mluOpStatus_t mluop_no_scratch(const struct mluop_call *call, size_t bytes) {
+  return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "no memory for %zu bytes to work in",
+                    bytes);
+}

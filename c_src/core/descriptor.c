@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* A list of extents or strides as the caller has it: one of the two pointers is set. */
+struct numbers {
+  const int *narrow;
+  const int64_t *wide;
+};
+
+static bool numbers_missing(struct numbers list) {
+  return list.narrow == NULL && list.wide == NULL;
+}
+
+static int64_t number_at(struct numbers list, int i) {
+  return list.narrow != NULL ? list.narrow[i] : list.wide[i];
+}
+
+static struct numbers narrow(const int *list) { return (struct numbers){.narrow = list}; }
+static struct numbers wide(const int64_t *list) { return (struct numbers){.wide = list}; }
+static const struct numbers packed = {NULL, NULL}; /* strides: those of a packed tensor */
+
+static mluOpStatus_t null_argument(const char *api, const char *name) {
+  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s is NULL", name);
+}
+
+/* ------------------------------------------------------------------ life of a descriptor */
+
+static void set_defaults(mluOpTensorDescriptor_t desc) {
+  desc->layout = MLUOP_LAYOUT_ARRAY;
+  desc->dtype = MLUOP_DTYPE_FLOAT;
+  desc->onchip_dtype = MLUOP_DTYPE_INVALID;
+  desc->pointer_mode = MLUOP_POINTER_MODE_DEVICE;
+  desc->position = 0;
+  desc->scale = 1.0f;
+  desc->offset = 0;
+  desc->dim_nb = 0;
+  desc->element_num = 0;
+}
+
+static void use_inline_storage(mluOpTensorDescriptor_t desc) {
+  desc->capacity = MLUOP_DIM_MAX;
+  desc->dims = desc->inline_dims;
+  desc->strides = desc->inline_dims + MLUOP_DIM_MAX;
+}
+
+static void release_storage(mluOpTensorDescriptor_t desc) {
+  if (desc->dims != desc->inline_dims) free(desc->dims);
+}
+
+/* Makes room for dim_nb dims; what the descriptor says stays the same. */
+static bool reserve(mluOpTensorDescriptor_t desc, int dim_nb) {
+  if (dim_nb <= desc->capacity) return true;
+  int64_t *storage = calloc((size_t)dim_nb, 2 * sizeof(*storage));
+  if (storage == NULL) return false;
+  const size_t used = (size_t)desc->dim_nb * sizeof(*storage);
+  memcpy(storage, desc->dims, used);
+  memcpy(storage + dim_nb, desc->strides, used);
+  release_storage(desc);
+  desc->dims = storage;
+  desc->strides = storage + dim_nb;
+  desc->capacity = dim_nb;
+  return true;
+}
+
+mluOpStatus_t mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t *desc) {
+  static const char api[] = "mluOpCreateTensorDescriptor";
+  if (desc == NULL) return null_argument(api, "desc");
+  const mluOpTensorDescriptor_t made = malloc(sizeof(*made));
+  if (made == NULL) {
+    return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a tensor descriptor");
+  }
+  set_defaults(made);
+  use_inline_storage(made);
+  *desc = made;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc) {
+  if (desc == NULL) return null_argument("mluOpDestroyTensorDescriptor", "desc");
+  release_storage(desc);
+  free(desc);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc) {
+  if (desc == NULL) return null_argument("mluOpResetTensorDescriptor", "desc");
+  release_storage(desc);
+  use_inline_storage(desc);
+  set_defaults(desc);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+/* --------------------------------------------------------------------- extents and strides */
+
+static mluOpStatus_t check_enums(const char *api, mluOpTensorLayout_t layout,
+                                 mluOpDataType_t dtype) {
+  if (!mluop_layout_known(layout)) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "layout is %d, expected a mluOpTensorLayout_t",
+                      (int)layout);
+  }
+  if (!mluop_dtype_known(dtype)) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "dtype is %d, expected a mluOpDataType_t",
+                      (int)dtype);
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+/* Checks that the shape can be set, and reserves the memory for it, so that store_shape cannot
+   fail. Packed strides are products of extents; both they and the number of elements must fit. */
+static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc, int dim_nb,
+                                   struct numbers dims) {
+  if (dim_nb < 0) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "dimNb is %d, expected 0 or more", dim_nb);
+  }
+  if (dim_nb == 0) {
+    if (desc->pointer_mode == MLUOP_POINTER_MODE_HOST) return MLUOP_STATUS_SUCCESS;
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "dimNb is 0, expected 1 or more (a scalar needs MLUOP_POINTER_MODE_HOST)");
+  }
+  if (numbers_missing(dims)) return null_argument(api, "dimSize");
+  int64_t packed_size = 1;
+  for (int i = dim_nb - 1; i >= 0; i--) {
+    const int64_t dim = number_at(dims, i);
+    if (dim < 0) {
+      return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "dimSize[%d] is %lld, expected 0 or more", i,
+                        (long long)dim);
+    }
+    if (__builtin_mul_overflow(packed_size, mluop_max(dim, 1), &packed_size)) {
+      return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                        "the size of the tensor overflows 64 bits at dimSize[%d], which is %lld", i,
+                        (long long)dim);
+    }
+  }
+  if (!reserve(desc, dim_nb)) {
+    return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for %d dims", dim_nb);
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
+static void store_shape(mluOpTensorDescriptor_t desc, int dim_nb, struct numbers dims,
+                        struct numbers strides) {
+  int64_t count = 1, packed_stride = 1;
+  for (int i = dim_nb - 1; i >= 0; i--) {
+    const int64_t dim = number_at(dims, i);
+    desc->dims[i] = dim;
+    desc->strides[i] = numbers_missing(strides) ? packed_stride : number_at(strides, i);
+    packed_stride *= mluop_max(dim, 1);
+    count *= dim;
+  }
+  desc->dim_nb = dim_nb;
+  desc->element_num = count;
+}
+
+/* All that can fail in setting a descriptor. */
+static mluOpStatus_t prepare(const char *api, mluOpTensorDescriptor_t desc,
+                             mluOpTensorLayout_t layout, mluOpDataType_t dtype, int dim_nb,
+                             struct numbers dims) {
+  if (desc == NULL) return null_argument(api, "desc");
+  const mluOpStatus_t status = check_enums(api, layout, dtype);
+  return status != MLUOP_STATUS_SUCCESS ? status : prepare_shape(api, desc, dim_nb, dims);
+}
+
+mluOpStatus_t mluop_prepare_descriptor(const char *api, mluOpTensorDescriptor_t desc,
+                                       mluOpTensorLayout_t layout, mluOpDataType_t dtype,
+                                       int dim_nb, const int *dims) {
+  return prepare(api, desc, layout, dtype, dim_nb, narrow(dims));
+}
+
+static mluOpStatus_t set_descriptor(const char *api, mluOpTensorDescriptor_t desc,
+                                    mluOpTensorLayout_t layout, mluOpDataType_t dtype, int dim_nb,
+                                    struct numbers dims, struct numbers strides) {
+  const mluOpStatus_t status = prepare(api, desc, layout, dtype, dim_nb, dims);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  desc->layout = layout;
+  desc->dtype = dtype;
+  store_shape(desc, dim_nb, dims, strides);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+/* For the Ex forms, whose strides are required wherever the extents are. */
+static bool strides_missing(int dim_nb, const void *dims, const void *strides) {
+  return dim_nb > 0 && dims != NULL && strides == NULL;
+}
+
+mluOpStatus_t mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                       mluOpDataType_t dtype, int dimNb, const int dimSize[]) {
+  return set_descriptor("mluOpSetTensorDescriptor", desc, layout, dtype, dimNb, narrow(dimSize),
+                        packed);
+}
+
+mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                          mluOpDataType_t dtype, int dimNb,
+                                          const int64_t dimSize[]) {
+  return set_descriptor("mluOpSetTensorDescriptor_v2", desc, layout, dtype, dimNb, wide(dimSize),
+                        packed);
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                         mluOpDataType_t dtype, int dimNb, const int dimSize[],
+                                         const int dimStride[]) {
+  static const char api[] = "mluOpSetTensorDescriptorEx";
+  if (strides_missing(dimNb, dimSize, dimStride)) return null_argument(api, "dimStride");
+  return set_descriptor(api, desc, layout, dtype, dimNb, narrow(dimSize), narrow(dimStride));
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc,
+                                            mluOpTensorLayout_t layout, mluOpDataType_t dtype,
+                                            int dimNb, const int64_t dimSize[],
+                                            const int64_t dimStride[]) {
+  static const char api[] = "mluOpSetTensorDescriptorEx_v2";
+  if (strides_missing(dimNb, dimSize, dimStride)) return null_argument(api, "dimStride");
+  return set_descriptor(api, desc, layout, dtype, dimNb, wide(dimSize), wide(dimStride));
+}
+
+static mluOpStatus_t set_dims(const char *api, mluOpTensorDescriptor_t desc, int dim_nb,
+                              struct numbers dims) {
+  if (desc == NULL) return null_argument(api, "desc");
+  return set_descriptor(api, desc, desc->layout, desc->dtype, dim_nb, dims, packed);
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
+                                          const int *dimSize) {
+  return set_dims("mluOpSetTensorDescriptorDim", desc, dimNb, narrow(dimSize));
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
+                                             const int64_t *dimSize) {
+  return set_dims("mluOpSetTensorDescriptorDim_v2", desc, dimNb, wide(dimSize));
+}
+
+uint64_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
+  return desc == NULL ? 0 : (uint64_t)desc->element_num;
+}
+
+bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc) {
+  if (desc->element_num == 0) return true;
+  int64_t packed_stride = 1;
+  for (int i = desc->dim_nb - 1; i >= 0; i--) {
+    if (desc->dims[i] != 1 && desc->strides[i] != packed_stride) return false;
+    packed_stride *= desc->dims[i];
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------------------- attributes */
+
+mluOpStatus_t mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
+                                                  mluOpPointerMode_t pointer_mode) {
+  static const char api[] = "mluOpSetTensorDescriptorPointerMode";
+  if (desc == NULL) return null_argument(api, "desc");
+  if (pointer_mode != MLUOP_POINTER_MODE_HOST && pointer_mode != MLUOP_POINTER_MODE_DEVICE) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "pointer_mode is %d, expected MLUOP_POINTER_MODE_HOST (0) or "
+                      "MLUOP_POINTER_MODE_DEVICE (1)",
+                      (int)pointer_mode);
+  }
+  desc->pointer_mode = pointer_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
+                                                  mluOpPointerMode_t *pointer_mode) {
+  static const char api[] = "mluOpGetTensorDescriptorPointerMode";
+  if (desc == NULL) return null_argument(api, "desc");
+  if (pointer_mode == NULL) return null_argument(api, "pointer_mode");
+  *pointer_mode = desc->pointer_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
+                                                     mluOpDataType_t onchip_dtype) {
+  static const char api[] = "mluOpSetTensorDescriptorOnchipDataType";
+  if (desc == NULL) return null_argument(api, "desc");
+  const mluOpStatus_t status = check_enums(api, desc->layout, onchip_dtype);
+  if (status == MLUOP_STATUS_SUCCESS) desc->onchip_dtype = onchip_dtype;
+  return status;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorOnchipDataType(const mluOpTensorDescriptor_t desc,
+                                                     mluOpDataType_t *onchip_dtype) {
+  static const char api[] = "mluOpGetTensorDescriptorOnchipDataType";
+  if (desc == NULL) return null_argument(api, "desc");
+  if (onchip_dtype == NULL) return null_argument(api, "onchip_dtype");
+  *onchip_dtype = desc->onchip_dtype;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc, int position) {
+  if (desc == NULL) return null_argument("mluOpSetTensorDescriptorPosition", "desc");
+  desc->position = position;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc, int position,
+                                                       float scale) {
+  if (desc == NULL) return null_argument("mluOpSetTensorDescriptorPositionAndScale", "desc");
+  desc->position = position;
+  desc->scale = scale;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetTensorDescriptorPositionScaleAndOffset(mluOpTensorDescriptor_t desc,
+                                                             int position, float scale,
+                                                             int offset) {
+  if (desc == NULL) return null_argument("mluOpSetTensorDescriptorPositionScaleAndOffset", "desc");
+  desc->position = position;
+  desc->scale = scale;
+  desc->offset = offset;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc, int *position) {
+  static const char api[] = "mluOpGetTensorDescriptorPosition";
+  if (desc == NULL) return null_argument(api, "desc");
+  if (position == NULL) return null_argument(api, "position");
+  *position = desc->position;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorPositionAndScale(const mluOpTensorDescriptor_t desc,
+                                                       int *position, float *scale) {
+  static const char api[] = "mluOpGetTensorDescriptorPositionAndScale";
+  if (desc == NULL) return null_argument(api, "desc");
+  if (position == NULL) return null_argument(api, "position");
+  if (scale == NULL) return null_argument(api, "scale");
+  *position = desc->position;
+  *scale = desc->scale;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorPositionScaleAndOffset(const mluOpTensorDescriptor_t desc,
+                                                             int *position, float *scale,
+                                                             int *offset) {
+  static const char api[] = "mluOpGetTensorDescriptorPositionScaleAndOffset";
+  if (desc == NULL) return null_argument(api, "desc");
+  if (position == NULL) return null_argument(api, "position");
+  if (scale == NULL) return null_argument(api, "scale");
+  if (offset == NULL) return null_argument(api, "offset");
+  *position = desc->position;
+  *scale = desc->scale;
+  *offset = desc->offset;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+/* ----------------------------------------------------------------------------- reading back */
+
+static bool numbers_fit(const int64_t *list, int n) {
+  for (int i = 0; i < n; i++) {
+    if (list[i] < INT_MIN || list[i] > INT_MAX) return false;
+  }
+  return true;
+}
+
+static void copy_numbers(const int64_t *list, int n, int *narrow_out, int64_t *wide_out) {
+  for (int i = 0; i < n; i++) {
+    if (narrow_out != NULL) narrow_out[i] = (int)list[i];
+    if (wide_out != NULL) wide_out[i] = list[i];
+  }
+}
+
+static mluOpStatus_t too_wide(const char *api, const char *name) {
+  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                    "%s does not fit into an int, use the _v2 form of this function", name);
+}
+
+static mluOpStatus_t get_descriptor(const char *api, const mluOpTensorDescriptor_t desc,
+                                    mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
+                                    int *dim_nb, int *narrow_dims, int64_t *wide_dims) {
+  if (desc == NULL) return null_argument(api, "desc");
+  if (narrow_dims != NULL && !numbers_fit(desc->dims, desc->dim_nb)) {
+    return too_wide(api, "dimSize");
+  }
+  if (layout != NULL) *layout = desc->layout;
+  if (dtype != NULL) *dtype = desc->dtype;
+  if (dim_nb != NULL) *dim_nb = desc->dim_nb;
+  copy_numbers(desc->dims, desc->dim_nb, narrow_dims, wide_dims);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
+                                       mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
+                                       int *dimNb, int dimSize[]) {
+  return get_descriptor("mluOpGetTensorDescriptor", desc, layout, dtype, dimNb, dimSize, NULL);
+}
+
+mluOpStatus_t mluOpGetTensorDescriptor_v2(const mluOpTensorDescriptor_t desc,
+                                          mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
+                                          int *dimNb, int64_t dimSize[]) {
+  return get_descriptor("mluOpGetTensorDescriptor_v2", desc, layout, dtype, dimNb, NULL, dimSize);
+}
+
+/* The Ex forms need every out-pointer. Returns the name of the first one that is NULL. */
+static const char *missing_output(const void *layout, const void *dtype, const void *dim_nb,
+                                  const void *dims, const void *strides) {
+  if (layout == NULL) return "layout";
+  if (dtype == NULL) return "dtype";
+  if (dim_nb == NULL) return "dimNb";
+  if (dims == NULL) return "dimSize";
+  if (strides == NULL) return "dimStride";
+  return NULL;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
+                                         mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
+                                         int *dimNb, int dimSize[], int dimStride[]) {
+  static const char api[] = "mluOpGetTensorDescriptorEx";
+  if (desc == NULL) return null_argument(api, "desc");
+  const char *missing = missing_output(layout, dtype, dimNb, dimSize, dimStride);
+  if (missing != NULL) return null_argument(api, missing);
+  if (!numbers_fit(desc->strides, desc->dim_nb)) return too_wide(api, "dimStride");
+  const mluOpStatus_t status = get_descriptor(api, desc, layout, dtype, dimNb, dimSize, NULL);
+  if (status == MLUOP_STATUS_SUCCESS) copy_numbers(desc->strides, desc->dim_nb, dimStride, NULL);
+  return status;
+}
+
+mluOpStatus_t mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
+                                            mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
+                                            int *dimNb, int64_t dimSize[], int64_t dimStride[]) {
+  static const char api[] = "mluOpGetTensorDescriptorEx_v2";
+  if (desc == NULL) return null_argument(api, "desc");
+  const char *missing = missing_output(layout, dtype, dimNb, dimSize, dimStride);
+  if (missing != NULL) return null_argument(api, missing);
+  const mluOpStatus_t status = get_descriptor(api, desc, layout, dtype, dimNb, NULL, dimSize);
+  if (status == MLUOP_STATUS_SUCCESS) copy_numbers(desc->strides, desc->dim_nb, NULL, dimStride);
+  return status;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum { SCRATCH_ALIGNMENT = 64 };
+
+/* Used where the system does not tell the size of its last-level cache. */
+static const size_t usual_cache_bytes = (size_t)32 << 20;
+
+static size_t last_level_cache_bytes(void) {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes > 0) return (size_t)bytes;
+#endif
+  return usual_cache_bytes;
+}
+
+static mluOpStatus_t null_argument(const char *api, const char *name) {
+  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s is NULL", name);
+}
+
+mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
+  static const char api[] = "mluOpCreate";
+  if (handle == NULL) return null_argument(api, "handle");
+  const char *isa_name;
+  const struct mluop_kernels *kernels;
+  const mluOpStatus_t status = mluop_choose_isa(api, &isa_name, &kernels);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  struct mluOpContext *context = malloc(sizeof(*context));
+  if (context == NULL) {
+    return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a handle");
+  }
+  mluop_parallel_init();
+  *context = (struct mluOpContext){
+      .kernels = kernels,
+      .isa_name = isa_name,
+      .atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED,
+      .round_mode = MLUOP_ROUND_HALF_TO_EVEN,
+      .cache_bytes = last_level_cache_bytes(),
+  };
+  *handle = context;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
+  if (handle == NULL) return null_argument("mluOpDestroy", "handle");
+  free(handle->scratch);
+  free(handle);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
+  if (handle == NULL) return null_argument("mluOpUpdateContextInformation", "handle");
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
+  if (handle == NULL) return null_argument("mluOpSetQueue", "handle");
+  handle->queue = queue;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t *queue) {
+  static const char api[] = "mluOpGetQueue";
+  if (handle == NULL) return null_argument(api, "handle");
+  if (queue == NULL) return null_argument(api, "queue");
+  *queue = handle->queue;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
+  static const char api[] = "mluOpSetAtomicsMode";
+  if (handle == NULL) return null_argument(api, "handle");
+  if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "atomics_mode is %d, expected MLUOP_ATOMICS_NOT_ALLOWED (1) or "
+                      "MLUOP_ATOMICS_ALLOWED (2)",
+                      (int)atomics_mode);
+  }
+  handle->atomics_mode = atomics_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t *atomics_mode) {
+  static const char api[] = "mluOpGetAtomicsMode";
+  if (handle == NULL) return null_argument(api, "handle");
+  if (atomics_mode == NULL) return null_argument(api, "atomics_mode");
+  *atomics_mode = handle->atomics_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
+  static const char api[] = "mluOpSetQuantizeRoundMode";
+  if (handle == NULL) return null_argument(api, "handle");
+  const int mode = (int)round_mode;
+  if (mode < MLUOP_ROUND_HALF_TO_EVEN || mode > MLUOP_ROUND_HALF_OFF_ZERO) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "round_mode is %d, expected MLUOP_ROUND_HALF_TO_EVEN (0) to "
+                      "MLUOP_ROUND_HALF_OFF_ZERO (2)",
+                      mode);
+  }
+  handle->round_mode = round_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
+                                        mluOpQuantizeRoundMode_t *round_mode) {
+  static const char api[] = "mluOpGetQuantizeRoundMode";
+  if (handle == NULL) return null_argument(api, "handle");
+  if (round_mode == NULL) return null_argument(api, "round_mode");
+  *round_mode = handle->round_mode;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+void mluOpGetLibVersion(int *major, int *minor, int *patch) {
+  if (major != NULL) *major = MLUOP_MAJOR;
+  if (minor != NULL) *minor = MLUOP_MINOR;
+  if (patch != NULL) *patch = MLUOP_PATCHLEVEL;
+}
+
+mluOpStatus_t mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_threads) {
+  static const char api[] = "mluOpCpuSetNumThreads";
+  if (handle == NULL) return null_argument(api, "handle");
+  if (num_threads < 0) {
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "num_threads is %d, expected 0 or more",
+                      num_threads);
+  }
+  handle->num_threads = num_threads;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads) {
+  static const char api[] = "mluOpCpuGetNumThreads";
+  if (handle == NULL) return null_argument(api, "handle");
+  if (num_threads == NULL) return null_argument(api, "num_threads");
+  *num_threads = mluop_num_threads(handle);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+const char *mluOpCpuGetIsaName(mluOpHandle_t handle) {
+  if (handle == NULL) {
+    null_argument("mluOpCpuGetIsaName", "handle");
+    return NULL;
+  }
+  return handle->isa_name;
+}
+
+const char *mluOpCpuGetVersion(void) { return MLUOP_CPU_VERSION; }
+
+#ifdef __clang__
+#define COMPILER "clang "
+#else
+#define COMPILER "gcc "
+#endif
+
+const char *mluOpCpuGetBuildInfo(void) {
+  return COMPILER __VERSION__ ", " MLUOP_CPU_BUILD_TYPE ", " MLUOP_CPU_THREADING;
+}
+
+void *mluop_scratch(mluOpHandle_t handle, size_t bytes) {
+  if (bytes <= handle->scratch_size) return handle->scratch;
+  free(handle->scratch);
+  handle->scratch = NULL;
+  handle->scratch_size = 0;
+  if (posix_memalign(&handle->scratch, SCRATCH_ALIGNMENT, bytes) != 0) {
+    handle->scratch = NULL;
+    return NULL;
+  }
+  handle->scratch_size = bytes;
+  return handle->scratch;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_CORE_INTERNAL_H_
+#define MLUOP_CORE_INTERNAL_H_
+
+/* What the core offers to the operators in c_src/ops. The core itself knows no operator. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The library is built with hidden visibility; exactly what these headers declare is exported. */
+#pragma GCC visibility push(default)
+#include "mlu_op.h"
+#include "mlu_op_cpu.h"
+#pragma GCC visibility pop
+
+#include "kernels/kernels.h"
+
+struct mluOpContext {
+  const struct mluop_kernels *kernels; /* of the instruction set chosen by mluOpCreate */
+  const char *isa_name;
+  cnrtQueue_t queue;
+  mluOpAtomicsMode_t atomics_mode;
+  mluOpQuantizeRoundMode_t round_mode;
+  int num_threads;    /* 0: the default */
+  size_t cache_bytes; /* of the last-level cache: results beyond it are worth streaming */
+  void *scratch;      /* see mluop_scratch */
+  size_t scratch_size;
+};
+
+/* Extents and strides of up to MLUOP_DIM_MAX dims stand in the descriptor itself; for more, `dims`
+   points to one allocation of 2 * capacity numbers, the strides behind the extents. */
+struct mluOpTensorStruct {
+  mluOpTensorLayout_t layout;
+  mluOpDataType_t dtype;
+  mluOpDataType_t onchip_dtype;
+  mluOpPointerMode_t pointer_mode;
+  int position;
+  float scale;
+  int offset;
+  int dim_nb;
+  int capacity;
+  int64_t element_num;
+  int64_t *dims;
+  int64_t *strides;
+  int64_t inline_dims[2 * MLUOP_DIM_MAX];
+};
+
+/* error.c: the only formatter of error texts and the only caller of the logger. `text` follows
+   "[api] " in the message. Returns `status`. */
+mluOpStatus_t mluop_fail(mluOpStatus_t status, const char *api, const char *text, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* names.c: how enumerators are spelled in messages; never NULL. */
+const char *mluop_layout_name(mluOpTensorLayout_t layout);
+const char *mluop_dtype_name(mluOpDataType_t dtype);
+size_t mluop_dtype_size(mluOpDataType_t dtype); /* 0 for INVALID and unknown values */
+bool mluop_layout_known(mluOpTensorLayout_t layout);
+bool mluop_dtype_known(mluOpDataType_t dtype); /* INVALID is known */
+
+/* descriptor.c */
+bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc);
+
+/* Checks the arguments of a Set and reserves what it needs: afterwards that Set cannot fail. */
+mluOpStatus_t mluop_prepare_descriptor(const char *api, mluOpTensorDescriptor_t desc,
+                                       mluOpTensorLayout_t layout, mluOpDataType_t dtype,
+                                       int dim_nb, const int *dims);
+
+/* isa.c: the kernels of the best instruction set that this CPU has, or of the one that the
+   environment variable MLUOP_CPU_ISA names. On failure a message has been left. */
+mluOpStatus_t mluop_choose_isa(const char *api, const char **name,
+                               const struct mluop_kernels **kernels);
+
+/* handle.c: memory that stays with the handle, aligned to 64 bytes, uninitialised, and valid until
+   the next call with this handle. NULL when there is none (no message is left). */
+void *mluop_scratch(mluOpHandle_t handle, size_t bytes);
+
+/* parallel.c */
+enum mluop_schedule {
+  MLUOP_STATIC, /* one range per thread: even work, and each thread keeps its part of the caches */
+  MLUOP_DYNAMIC /* blocks of `grain` items, taken as threads become free: uneven work */
+};
+
+struct mluop_job {
+  mluop_kernel *kernel;
+  const void *args;
+  int64_t count; /* the kernel is called on disjoint ranges that make up [0, count) */
+  int64_t grain; /* items that are worth waking a thread for, about 10 microseconds of work */
+  enum mluop_schedule schedule;
+  void *scratch;         /* thread t of the job works in scratch + t * scratch_stride */
+  size_t scratch_stride; /* a multiple of 64 */
+};
+
+/* Runs a job to its end. What an item computes must not depend on the range it came in: that makes
+   results independent of the number of threads. */
+void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
+
+/* The most threads that a job with this handle is run by: at least 1. */
+int mluop_num_threads(mluOpHandle_t handle);
+
+/* Registers the fork handler; called by mluOpCreate. */
+void mluop_parallel_init(void);
+
+static inline int64_t mluop_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t mluop_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t mluop_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* The largest block of items, at least 1, whose cost stays near `block_cost`; costs in any unit. */
+static inline int64_t mluop_grain(int64_t block_cost, int64_t item_cost) {
+  return mluop_max(1, block_cost / mluop_max(1, item_cost));
+}
+
+#endif /* MLUOP_CORE_INTERNAL_H_ */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Which instruction sets this CPU runs. One function for each name in isa_list.def, which CMake
+   writes from c_src/cmake/isa.cmake, best first. */
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* Clang's __builtin_cpu_supports does not know F16C. The operating system saves its registers
+   wherever it saves those of AVX2. */
+static bool has_f16c(void) {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (unsigned)bit_F16C) != 0;
+}
+
+static bool runs_avx2(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2") && has_f16c();
+}
+
+static bool runs_avx512(void) {
+  return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+#if defined(__aarch64__)
+static bool runs_neon(void) { return true; }
+#else
+static bool runs_baseline(void) { return true; }
+#endif
+
+#define MLUOP_ISA(isa) extern const struct mluop_kernels mluop_kernels_##isa;
+#include "isa_list.def"
+#undef MLUOP_ISA
+
+static const struct {
+  const char *name;
+  const struct mluop_kernels *kernels;
+  bool (*runs)(void);
+} isas[] = {
+#define MLUOP_ISA(isa) {#isa, &mluop_kernels_##isa, runs_##isa},
+#include "isa_list.def"
+#undef MLUOP_ISA
+};
+
+enum { ISA_COUNT = sizeof(isas) / sizeof(isas[0]) };
+
+mluOpStatus_t mluop_choose_isa(const char *api, const char **name,
+                               const struct mluop_kernels **kernels) {
+  const char *wanted = getenv("MLUOP_CPU_ISA");
+  if (wanted != NULL && *wanted == '\0') wanted = NULL;
+  for (int i = 0; i < ISA_COUNT; i++) {
+    if (wanted != NULL && strcmp(wanted, isas[i].name) != 0) continue;
+    if (!isas[i].runs()) continue;
+    *name = isas[i].name;
+    *kernels = isas[i].kernels;
+    return MLUOP_STATUS_SUCCESS;
+  }
+  return mluop_fail(MLUOP_STATUS_ARCH_MISMATCH, api,
+                    "MLUOP_CPU_ISA is \"%s\", expected one that this CPU and build have: %s",
+                    wanted != NULL ? wanted : "", mluOpCpuGetSupportedIsas());
+}
+
+const char *mluOpCpuGetSupportedIsas(void) {
+  /* Since better sets imply the lesser ones, the answer is a tail of the list of all. */
+  static const char all[] =
+#define MLUOP_ISA(isa) " " #isa
+#include "isa_list.def"
+#undef MLUOP_ISA
+      ;
+  size_t skipped = 0;
+  for (int i = 0; i < ISA_COUNT && !isas[i].runs(); i++) skipped += strlen(isas[i].name) + 1;
+  return all + skipped + 1;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+#ifdef MLUOP_THREADING_OPENMP
+#include <omp.h>
+#endif
+
+/* The threads of an OpenMP runtime do not survive fork, and GNU OpenMP waits for them for ever: a
+   forked child runs its jobs on one thread. Written only by the child before it has threads. */
+static bool in_forked_child = false;
+
+static void note_fork(void) { in_forked_child = true; }
+
+static void register_fork_handler(void) { pthread_atfork(NULL, NULL, note_fork); }
+
+void mluop_parallel_init(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_fork_handler);
+}
+
+struct run {
+  const struct mluop_job *job;
+  int64_t next; /* MLUOP_DYNAMIC: the first item that nobody has taken */
+};
+
+/* The share of worker `worker` of `workers`; every backend lets each worker call this once. */
+static void work(struct run *run, int worker, int workers) {
+  const struct mluop_job *job = run->job;
+  void *scratch = job->scratch;
+  if (scratch != NULL) scratch = (char *)scratch + (size_t)worker * job->scratch_stride;
+  if (job->schedule == MLUOP_STATIC) {
+    const int64_t share = job->count / workers, extra = job->count % workers;
+    const int64_t begin = worker * share + mluop_min(worker, extra);
+    const int64_t end = begin + share + (worker < extra);
+    if (begin < end) job->kernel(job->args, begin, end, scratch);
+    return;
+  }
+  for (;;) {
+    const int64_t begin = __atomic_fetch_add(&run->next, job->grain, __ATOMIC_RELAXED);
+    if (begin >= job->count) return;
+    job->kernel(job->args, begin, mluop_min(begin + job->grain, job->count), scratch);
+  }
+}
+
+#if defined(MLUOP_THREADING_OPENMP)
+
+static int default_threads(void) { return omp_get_max_threads(); }
+
+static void run_workers(struct run *run, int workers) {
+#pragma omp parallel num_threads(workers)
+  work(run, omp_get_thread_num(), omp_get_num_threads());
+}
+
+#elif defined(MLUOP_THREADING_PTHREADS)
+
+/* Threads are made for each job and joined: simple, for builds without OpenMP and for
+   ThreadSanitizer, which does not understand the barriers of GNU OpenMP. */
+
+enum { MAX_THREADS = 256 };
+
+struct pthread_worker {
+  pthread_t thread;
+  struct run *run;
+  int worker, workers;
+};
+
+static void *pthread_main(void *argument) {
+  struct pthread_worker *self = argument;
+  work(self->run, self->worker, self->workers);
+  return NULL;
+}
+
+static int default_threads(void) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  const int wanted = text != NULL ? atoi(text) : 0;
+  if (wanted > 0) return wanted;
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+#endif
+  return 1;
+}
+
+static void run_workers(struct run *run, int workers) {
+  struct pthread_worker all[MAX_THREADS];
+  const int count = workers < MAX_THREADS ? workers : MAX_THREADS;
+  int started = 1;
+  for (int i = 1; i < count; i++) {
+    all[i] = (struct pthread_worker){.run = run, .worker = i, .workers = count};
+    if (pthread_create(&all[i].thread, NULL, pthread_main, &all[i]) != 0) break;
+    started = i + 1;
+  }
+  /* The shares of threads that could not be made are done here. */
+  work(run, 0, count);
+  for (int i = started; i < count; i++) work(run, i, count);
+  for (int i = 1; i < started; i++) pthread_join(all[i].thread, NULL);
+}
+
+#else
+
+static int default_threads(void) { return 1; }
+
+static void run_workers(struct run *run, int workers) {
+  for (int i = 0; i < workers; i++) work(run, i, workers);
+}
+
+#endif
+
+int mluop_num_threads(mluOpHandle_t handle) {
+  if (in_forked_child) return 1;
+  return handle->num_threads > 0 ? handle->num_threads : default_threads();
+}
+
+void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
+  if (job->count <= 0) return;
+  struct run run = {.job = job, .next = 0};
+  const int64_t blocks = mluop_div_up(job->count, job->grain);
+  const int workers = (int)mluop_min(blocks, mluop_num_threads(handle));
+  if (workers <= 1) {
+    job->kernel(job->args, 0, job->count, job->scratch);
+  } else {
+    run_workers(&run, workers);
+  }
+}

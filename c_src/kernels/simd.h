@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_KERNELS_SIMD_H_
+#define MLUOP_KERNELS_SIMD_H_
+
+/* One name per vector operation, in registers of the instruction set's own width. Kernels use these
+   names and the compiler's operators (+ - *) on vf; intrinsics stand here only.
+
+     VL                      floats in a vf: 16, 8 or 4
+     vf                      VL floats
+     ..._part(p, n)          the first n elements, 0 <= n <= VL; the others load as 0, and are
+                             neither read nor written in memory
+     ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
+   even) vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
+
+   Sums of products may use vf_fma. Coordinates, comparisons and weights never do: they must have
+   the same bits on every CPU. */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/half.h"
+#include "kernels/variant.h"
+
+#if defined(__AVX512F__)
+#include "kernels/simd_avx512.h"
+#elif defined(__AVX2__)
+#include "kernels/simd_avx2.h"
+#elif defined(__SSE2__)
+#include "kernels/simd_sse2.h"
+#elif defined(__aarch64__)
+#include "kernels/simd_neon.h"
+#else
+#error "no vectors for this CPU: add a simd_*.h"
+#endif
+
+/* Keeps the compiler from folding the load of `v` into each of its uses as a memory operand. */
+MLUOP_INLINE vf vf_pin(vf v) {
+#if defined(__aarch64__)
+  __asm__("" : "+w"(v));
+#else
+  __asm__("" : "+v"(v));
+#endif
+  return v;
+}
+
+MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
+
+/* Element `i` and its VL - 1 successors of a half or float tensor, as floats. */
+MLUOP_INLINE vf vf_load_as(const void *base, int64_t i, int is_half) {
+  return is_half ? vf_load_half((const uint16_t *)base + i) : vf_load((const float *)base + i);
+}
+
+MLUOP_INLINE vf vf_load_part_as(const void *base, int64_t i, int64_t n, int is_half) {
+  return is_half ? vf_load_half_part((const uint16_t *)base + i, n)
+                 : vf_load_part((const float *)base + i, n);
+}
+
+MLUOP_INLINE void vf_store_as(void *base, int64_t i, vf v, int is_half) {
+  if (is_half) {
+    vf_store_half((uint16_t *)base + i, v);
+  } else {
+    vf_store((float *)base + i, v);
+  }
+}
+
+MLUOP_INLINE void vf_store_part_as(void *base, int64_t i, vf v, int64_t n, int is_half) {
+  if (is_half) {
+    vf_store_half_part((uint16_t *)base + i, v, n);
+  } else {
+    vf_store_part((float *)base + i, v, n);
+  }
+}
+
+MLUOP_INLINE float mluop_load_as(const void *base, int64_t i, int is_half) {
+  return is_half ? mluop_half_to_float(((const uint16_t *)base)[i]) : ((const float *)base)[i];
+}
+
+MLUOP_INLINE void mluop_store_as(void *base, int64_t i, float value, int is_half) {
+  if (is_half) {
+    ((uint16_t *)base)[i] = mluop_float_to_half(value);
+  } else {
+    ((float *)base)[i] = value;
+  }
+}
+
+#endif /* MLUOP_KERNELS_SIMD_H_ */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Included by simd.h only. AVX2, FMA, F16C. */
+#include <immintrin.h>
+
+enum { VL = 8 };
+typedef __m256 vf;
+
+MLUOP_INLINE __m256i vf_first_(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+MLUOP_INLINE vf vf_set(float x) { return _mm256_set1_ps(x); }
+MLUOP_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
+MLUOP_INLINE void vf_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
+/* Past the caches; p is aligned to the vector. vf_stream_end orders what was streamed. */
+MLUOP_INLINE void vf_stream(float *p, vf v) { _mm256_stream_ps(p, v); }
+MLUOP_INLINE void vf_stream_end(void) { _mm_sfence(); }
+MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
+  return _mm256_maskload_ps(p, vf_first_(n));
+}
+MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
+  _mm256_maskstore_ps(p, vf_first_(n), v);
+}
+MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
+  uint16_t copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vf_load_half(copy);
+}
+MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
+  _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
+  uint16_t copy[VL];
+  vf_store_half(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
+MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+MLUOP_INLINE float vf_sum(vf v) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Included by simd.h only. SSE2: no FMA, no half conversion. */
+#include <emmintrin.h>
+
+enum { VL = 4 };
+typedef __m128 vf;
+
+MLUOP_INLINE vf vf_set(float x) { return _mm_set1_ps(x); }
+MLUOP_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
+MLUOP_INLINE void vf_store(float *p, vf v) { _mm_storeu_ps(p, v); }
+/* Past the caches; p is aligned to the vector. vf_stream_end orders what was streamed. */
+MLUOP_INLINE void vf_stream(float *p, vf v) { _mm_stream_ps(p, v); }
+MLUOP_INLINE void vf_stream_end(void) { _mm_sfence(); }
+MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
+  float copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vf_load(copy);
+}
+MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
+  float copy[VL];
+  vf_store(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
+MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
+  return _mm_setr_ps(mluop_half_to_float(p[0]), mluop_half_to_float(p[1]),
+                     mluop_half_to_float(p[2]), mluop_half_to_float(p[3]));
+}
+MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
+  uint16_t copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vf_load_half(copy);
+}
+MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
+  float copy[VL];
+  vf_store(copy, v);
+  for (int64_t i = 0; i < n; i++) p[i] = mluop_float_to_half(copy[i]);
+}
+MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) { vf_store_half_part(p, v, VL); }
+MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
+MLUOP_INLINE float vf_sum(vf v) {
+  const __m128 two = _mm_add_ps(v, _mm_movehl_ps(v, v));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLU_OP_H_
+#define MLU_OP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cnrt.h"
+
+#define MLUOP_MAJOR 1
+#define MLUOP_MINOR 11
+#define MLUOP_PATCHLEVEL 1
+#define MLUOP_VERSION (MLUOP_MAJOR * 1000 + MLUOP_MINOR * 100 + MLUOP_PATCHLEVEL)
+
+#define MLUOP_DIM_MAX 8
+
+#ifndef MLUOP_WIN_API
+#ifdef _WIN32
+#define MLUOP_WIN_API __stdcall
+#else
+#define MLUOP_WIN_API
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin: read by the Python binding; no preprocessor lines until "cdef end". */
+
+/* ---------------------------------------------------------------------------------- Types */
+
+typedef enum {
+  MLUOP_STATUS_SUCCESS = 0,
+  MLUOP_STATUS_NOT_INITIALIZED = 1,
+  MLUOP_STATUS_ALLOC_FAILED = 2,
+  MLUOP_STATUS_BAD_PARAM = 3,
+  MLUOP_STATUS_INTERNAL_ERROR = 4,
+  MLUOP_STATUS_ARCH_MISMATCH = 5,
+  MLUOP_STATUS_EXECUTION_FAILED = 6,
+  MLUOP_STATUS_NOT_SUPPORTED = 7,
+  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8
+} mluOpStatus_t;
+
+typedef enum {
+  MLUOP_LAYOUT_NCHW = 0,
+  MLUOP_LAYOUT_NHWC = 1,
+  MLUOP_LAYOUT_HWCN = 2,
+  MLUOP_LAYOUT_NDHWC = 3,
+  MLUOP_LAYOUT_ARRAY = 4,
+  MLUOP_LAYOUT_NCDHW = 5,
+  MLUOP_LAYOUT_TNC = 6,
+  MLUOP_LAYOUT_NTC = 7,
+  MLUOP_LAYOUT_NC = 8,
+  MLUOP_LAYOUT_NLC = 9,
+  MLUOP_LAYOUT_NCL = 10
+} mluOpTensorLayout_t;
+
+typedef enum {
+  MLUOP_DTYPE_INVALID = 0,
+  MLUOP_DTYPE_HALF = 1,
+  MLUOP_DTYPE_FLOAT = 2,
+  MLUOP_DTYPE_INT8 = 3,
+  MLUOP_DTYPE_INT16 = 4,
+  MLUOP_DTYPE_INT31 = 5,
+  MLUOP_DTYPE_INT32 = 6,
+  MLUOP_DTYPE_UINT8 = 7,
+  MLUOP_DTYPE_BOOL = 8,
+  MLUOP_DTYPE_INT64 = 9,
+  MLUOP_DTYPE_UINT32 = 11,
+  MLUOP_DTYPE_UINT64 = 12,
+  MLUOP_DTYPE_UINT16 = 13,
+  MLUOP_DTYPE_DOUBLE = 14,
+  MLUOP_DTYPE_COMPLEX_HALF = 15,
+  MLUOP_DTYPE_COMPLEX_FLOAT = 16,
+  MLUOP_DTYPE_BFLOAT16 = 17
+} mluOpDataType_t;
+
+typedef enum { MLUOP_NOT_PROPAGATE_NAN = 0, MLUOP_PROPAGATE_NAN = 1 } mluOpNanPropagation_t;
+
+typedef enum {
+  MLUOP_COMPUTATION_FAST = 0,
+  MLUOP_COMPUTATION_HIGH_PRECISION = 1,
+  MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
+} mluOpComputationPreference_t;
+
+typedef enum { MLUOP_ATOMICS_NOT_ALLOWED = 1, MLUOP_ATOMICS_ALLOWED = 2 } mluOpAtomicsMode_t;
+
+typedef enum {
+  MLUOP_ROUND_HALF_TO_EVEN = 0,
+  MLUOP_ROUND_HALF_UP = 1,
+  MLUOP_ROUND_HALF_OFF_ZERO = 2
+} mluOpQuantizeRoundMode_t;
+
+typedef enum { MLUOP_POINTER_MODE_HOST = 0, MLUOP_POINTER_MODE_DEVICE = 1 } mluOpPointerMode_t;
+
+typedef struct mluOpContext *mluOpHandle_t;
+typedef struct mluOpTensorStruct *mluOpTensorDescriptor_t;
+typedef struct mluOpCarafeStruct *mluOpCarafeDescriptor_t;
+
+/* -------------------------------------------------------------------------------- Context */
+
+mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t *handle);
+mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
+mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
+mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
+mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t *queue);
+mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle,
+                                                mluOpAtomicsMode_t atomics_mode);
+mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle,
+                                                mluOpAtomicsMode_t *atomics_mode);
+mluOpStatus_t MLUOP_WIN_API mluOpSetQuantizeRoundMode(mluOpHandle_t handle,
+                                                      mluOpQuantizeRoundMode_t round_mode);
+mluOpStatus_t MLUOP_WIN_API mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
+                                                      mluOpQuantizeRoundMode_t *round_mode);
+const char *MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status);
+void MLUOP_WIN_API mluOpGetLibVersion(int *major, int *minor, int *patch);
+mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t *size);
+
+/* --------------------------------------------------------------------- Tensor descriptors */
+
+mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t *desc);
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
+mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
+mluOpStatus_t MLUOP_WIN_API
+mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[], const int desc_num);
+mluOpStatus_t MLUOP_WIN_API
+mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[], const int desc_num);
+mluOpStatus_t MLUOP_WIN_API mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[],
+                                                           const mluOpTensorLayout_t group_layout[],
+                                                           const mluOpDataType_t group_dtype[],
+                                                           const int group_dimNb[],
+                                                           const int group_dimSize[],
+                                                           const int desc_num);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc,
+                                                     mluOpTensorLayout_t layout,
+                                                     mluOpDataType_t dtype, int dimNb,
+                                                     const int dimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc,
+                                                        mluOpTensorLayout_t layout,
+                                                        mluOpDataType_t dtype, int dimNb,
+                                                        const int64_t dimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
+                                                       mluOpTensorLayout_t layout,
+                                                       mluOpDataType_t dtype, int dimNb,
+                                                       const int dimSize[], const int dimStride[]);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc,
+                                                          mluOpTensorLayout_t layout,
+                                                          mluOpDataType_t dtype, int dimNb,
+                                                          const int64_t dimSize[],
+                                                          const int64_t dimStride[]);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
+                                                        const int *dimSize);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
+                                                           const int64_t *dimSize);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
+                                                                mluOpPointerMode_t pointer_mode);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
+                                                                mluOpPointerMode_t *pointer_mode);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
+                                                                   mluOpDataType_t onchip_dtype);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorOnchipDataType(
+    const mluOpTensorDescriptor_t desc, mluOpDataType_t *onchip_dtype);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc,
+                                                             int position);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc,
+                                                                     int position, float scale);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPositionScaleAndOffset(
+    mluOpTensorDescriptor_t desc, int position, float scale, int offset);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc,
+                                                             int *position);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPositionAndScale(
+    const mluOpTensorDescriptor_t desc, int *position, float *scale);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPositionScaleAndOffset(
+    const mluOpTensorDescriptor_t desc, int *position, float *scale, int *offset);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
+                                                     mluOpTensorLayout_t *layout,
+                                                     mluOpDataType_t *dtype, int *dimNb,
+                                                     int dimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor_v2(const mluOpTensorDescriptor_t desc,
+                                                        mluOpTensorLayout_t *layout,
+                                                        mluOpDataType_t *dtype, int *dimNb,
+                                                        int64_t dimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
+                                                       mluOpTensorLayout_t *layout,
+                                                       mluOpDataType_t *dtype, int *dimNb,
+                                                       int dimSize[], int dimStride[]);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
+                                                          mluOpTensorLayout_t *layout,
+                                                          mluOpDataType_t *dtype, int *dimNb,
+                                                          int64_t dimSize[], int64_t dimStride[]);
+uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+
+/* --------------------------------------------------------------------------------- CARAFE */
+
+mluOpStatus_t MLUOP_WIN_API mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t *carafe_desc);
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc);
+mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc,
+                                                     const int dimNb, const int kernel_size,
+                                                     const int group_size, const int scale_factor);
+mluOpStatus_t MLUOP_WIN_API
+mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                   const mluOpTensorDescriptor_t input_desc, const void *input,
+                   const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                   const mluOpTensorDescriptor_t output_desc, void *output);
+mluOpStatus_t MLUOP_WIN_API
+mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                    const mluOpTensorDescriptor_t input_desc, const void *input,
+                    const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                    const mluOpTensorDescriptor_t grad_output_desc, const void *grad_output,
+                    const mluOpTensorDescriptor_t grad_input_desc, void *grad_input,
+                    const mluOpTensorDescriptor_t grad_mask_desc, void *grad_mask);
+
+/* -------------------------------------------------------------------------------- PSAMask */
+
+mluOpStatus_t MLUOP_WIN_API mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
+                                                const mluOpTensorDescriptor_t x_desc, const void *x,
+                                                const int h_mask, const int w_mask,
+                                                const mluOpTensorDescriptor_t y_desc, void *y);
+mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
+                                                 const mluOpTensorDescriptor_t dy_desc,
+                                                 const void *dy, const int h_mask, const int w_mask,
+                                                 const mluOpTensorDescriptor_t dx_desc, void *dx);
+
+/* ----------------------------------------------------------------- Deformable RoI pooling */
+
+mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t rois_desc, const void *rois,
+    const mluOpTensorDescriptor_t offset_desc, const void *offset, const int pooled_height,
+    const int pooled_width, const float spatial_scale, const int sampling_ratio, const float gamma,
+    const mluOpTensorDescriptor_t output_desc, void *output);
+mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,
+    const void *grad_output, const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t rois_desc, const void *rois,
+    const mluOpTensorDescriptor_t offset_desc, const void *offset, const int pooled_height,
+    const int pooled_width, const float spatial_scale, const int sampling_ratio, const float gamma,
+    const mluOpTensorDescriptor_t grad_input_desc, void *grad_input,
+    const mluOpTensorDescriptor_t grad_offset_desc, void *grad_offset);
+
+/* ---------------------------------------------------------------------------- BorderAlign */
+
+mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t boxes_desc, const void *boxes, const int32_t pool_size,
+    const mluOpTensorDescriptor_t output_desc, void *output,
+    const mluOpTensorDescriptor_t argmax_idx_desc, void *argmax_idx);
+mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void *grad_output,
+    const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+    const mluOpTensorDescriptor_t argmax_idx_desc, const void *argmax_idx, const int32_t pool_size,
+    const mluOpTensorDescriptor_t grad_input_desc, void *grad_input);
+
+/* -------------------------------------------------------------------------- Masked im2col */
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc,
+    size_t *workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc, const void *feature,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void *mask_w_idx, const int kernel_h,
+    const int kernel_w, const int pad_h, const int pad_w, void *workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void *data_col);
+
+/* -------------------------------------------------------------------------- Masked col2im */
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedCol2imForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const mluOpTensorDescriptor_t im_desc, size_t *workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void *col,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void *mask_w_idx,
+    const size_t workspace_size, void *workspace, const mluOpTensorDescriptor_t im_desc, void *im);
+
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLU_OP_H_ */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLU_OP_CPU_H_
+#define MLU_OP_CPU_H_
+
+/**
+ * @file mlu_op_cpu.h
+ * What this CPU library adds to the mluOp API. Nothing in `mlu_op.h` depends on it.
+ */
+
+#include "mlu_op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef begin: read by the Python binding; no preprocessor lines until "cdef end". */
+
+/** How severe a log line is. A line is passed on when its level is at least the minimum level. */
+typedef enum {
+  MLUOP_CPU_LOG_INFO = 0,
+  MLUOP_CPU_LOG_WARNING = 1,
+  MLUOP_CPU_LOG_ERROR = 2,
+  MLUOP_CPU_LOG_OFF = 3
+} mluOpCpuLogLevel_t;
+
+/**
+ * Receives one log line.
+ *
+ * @param level      Severity of the line.
+ * @param message    The text, NUL-terminated, without a newline; valid during the call only.
+ * @param user_data  The pointer given to mluOpCpuSetLogCallback.
+ *
+ * It is called on the thread that made the failing call, and may be called by several threads at
+ * once. It may call mluOpCpuGetLastErrorMessage, but no function that can fail.
+ */
+typedef void (*mluOpCpuLogCallback_t)(mluOpCpuLogLevel_t level, const char *message,
+                                      void *user_data);
+
+/**
+ * The text of the last error on the calling thread, such as
+ * "[mluOpCarafeForward] mask: dim 1 is 11, expected 10 (scale_factor*H)".
+ *
+ * @return Never NULL; "" if no call has failed on this thread. A successful call leaves it as it
+ *         is. The text stays valid until the next failing call on the same thread.
+ */
+const char *MLUOP_WIN_API mluOpCpuGetLastErrorMessage(void);
+
+/**
+ * Sends log lines to a function instead of stderr, for the whole process.
+ *
+ * @param callback   NULL restores the default (one line per message on stderr).
+ * @param user_data  Passed to the callback as it is.
+ *
+ * Safe to call at any time; a line that another thread is logging meanwhile goes to the old or to
+ * the new callback, each with its own user_data.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuSetLogCallback(mluOpCpuLogCallback_t callback, void *user_data);
+
+/**
+ * Sets the least severe level that is logged, for the whole process. The initial value comes from
+ * the environment variable MLUOP_MIN_VLOG_LEVEL (0 info, 1 warning, 2 error, 3 or more nothing),
+ * and is MLUOP_CPU_LOG_WARNING without it.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a value outside the enum.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuSetLogLevel(mluOpCpuLogLevel_t level);
+
+/** The least severe level that is logged. */
+mluOpCpuLogLevel_t MLUOP_WIN_API mluOpCpuGetLogLevel(void);
+
+/**
+ * Sets how many threads the operators called with this handle may use.
+ *
+ * @param num_threads  0 restores the default: every core that the process may use, or
+ *                     OMP_NUM_THREADS where that is set. Results do not depend on it.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a NULL handle or a negative number.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_threads);
+
+/**
+ * Tells how many threads the next operator called with this handle may use: 1 in a forked child,
+ * where threads are not used.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a NULL handle or a NULL num_threads.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads);
+
+/**
+ * The instruction set of the kernels that this handle uses: "baseline", "avx2" or "avx512" on
+ * x86-64, "neon" on arm64. It is the best one that the CPU has, unless the environment variable
+ * MLUOP_CPU_ISA named another one when the handle was created.
+ *
+ * @return A constant string; NULL for a NULL handle.
+ */
+const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
+
+/**
+ * The instruction sets that this build has kernels for and this CPU can run, best first,
+ * separated by spaces, such as "avx512 avx2 baseline". A constant string.
+ */
+const char *MLUOP_WIN_API mluOpCpuGetSupportedIsas(void);
+
+/** The version of this library itself, such as "0.1.0". A constant string. */
+const char *MLUOP_WIN_API mluOpCpuGetVersion(void);
+
+/** How this library was built: compiler, build type and threading. A constant string. */
+const char *MLUOP_WIN_API mluOpCpuGetBuildInfo(void);
+
+/* cdef end */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLU_OP_CPU_H_ */
