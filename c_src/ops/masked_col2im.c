@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/masked_col2im.h"
+
+#include <inttypes.h>
+
+#include "core/contract.h"
+
+enum { COL, MASK_H_IDX, MASK_W_IDX, IM };
+
+#define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
+#define VALUES (MLUOP_BIT(COL) | MLUOP_BIT(IM))
+
+/* Bytes that are worth a second thread. */
+enum { BLOCK_BYTES = 1 << 17 };
+
+static const struct mluop_rule null_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_END}};
+
+/* A col without rows needs no rule of its own: its shape says that im is empty. */
+static const struct mluop_rule rules[] = {
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL), .value = 2},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = INDICES, .value = 1},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM), .value = 4},
+    {.check = CHECK_LAYOUT,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(IM),
+     .value = MLUOP_LAYOUT_NCHW},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL)},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = COL},
+    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = INDICES, .value = MLUOP_DTYPE_INT32},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL), .text = "C M"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INDICES, .text = "M"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM), .text = "1 C H W"},
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM)},
+    {.check = CHECK_END}};
+
+static bool positions_on_map(struct mluop_call *call, const struct mluop_rule *rule,
+                             mluOpStatus_t *status);
+
+static const struct mluop_rule data_rules[] = {
+    {.check = CHECK_WORKSPACE, .status = BAD_PARAM},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = positions_on_map},
+    {.check = CHECK_END}};
+
+/* Without positions, im becomes zero and nothing else is needed. */
+static const struct mluop_rule no_position_rules[] = {
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM)},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+static bool indices_below(const struct mluop_call *call, int tensor, char extent,
+                          mluOpStatus_t *status) {
+  const int32_t *indices = call->tensors[tensor].data;
+  const int64_t limit = mluop_extent(call, extent), count = mluop_extent(call, 'M');
+  const uint32_t last = (uint32_t)(limit - 1);
+  uint32_t beyond = 0;
+  for (int64_t m = 0; m < count; m++) beyond |= (uint32_t)indices[m] > last;
+  if (!beyond) return true;
+  int64_t m = 0;
+  while ((uint32_t)indices[m] <= last) m++;
+  *status = mluop_fail(BAD_PARAM, call->api,
+                       "%s: row %" PRId64 " is %" PRId32 ", expected 0 to %" PRIu32 " (%c-1)",
+                       call->tensors[tensor].name, m, indices[m], last, extent);
+  return false;
+}
+
+static bool positions_on_map(struct mluop_call *call, const struct mluop_rule *rule,
+                             mluOpStatus_t *status) {
+  (void)rule;
+  return indices_below(call, MASK_H_IDX, 'H', status) &&
+         indices_below(call, MASK_W_IDX, 'W', status);
+}
+
+mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const mluOpTensorDescriptor_t im_desc, size_t *workspace_size) {
+  struct mluop_call call = {.api = "mluOpGetMaskedCol2imForwardWorkspaceSize",
+                            .handle = handle,
+                            .tensors = {[COL] = {.name = "col", .desc = col_desc},
+                                        [MASK_H_IDX] = {.name = "mask_h_idx", mask_h_idx_desc},
+                                        [MASK_W_IDX] = {.name = "mask_w_idx", mask_w_idx_desc},
+                                        [IM] = {.name = "im", .desc = im_desc}}};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
+  if (workspace_size == NULL) {
+    return mluop_fail(BAD_PARAM, call.api, "workspace_size is NULL");
+  }
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  *workspace_size = 0;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpMaskedCol2imForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void *col,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void *mask_w_idx,
+    const size_t workspace_size, void *workspace, const mluOpTensorDescriptor_t im_desc, void *im) {
+  struct mluop_call call = {
+      .api = "mluOpMaskedCol2imForward",
+      .handle = handle,
+      .tensors = {[COL] = {"col", col_desc, col, .output = false},
+                  [MASK_H_IDX] = {"mask_h_idx", mask_h_idx_desc, mask_h_idx, .output = false},
+                  [MASK_W_IDX] = {"mask_w_idx", mask_w_idx_desc, mask_w_idx, .output = false},
+                  [IM] = {"im", im_desc, im, .output = true}},
+      .workspace = workspace,
+      .workspace_size = workspace_size};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  const bool empty = mluop_extent(&call, 'M') == 0;
+  if (!mluop_contract_holds(&call, empty ? no_position_rules : data_rules, &status)) return status;
+  const struct masked_col2im_args args = {
+      .col = col,
+      .mask_h_idx = mask_h_idx,
+      .mask_w_idx = mask_w_idx,
+      .im = im,
+      .element_size = mluop_is_half(&call, COL) ? 2 : 4,
+      .H = mluop_extent(&call, 'H'),
+      .W = mluop_extent(&call, 'W'),
+      .M = mluop_extent(&call, 'M'),
+  };
+  const struct mluop_job job = {
+      .kernel = handle->kernels->masked_col2im_forward,
+      .args = &args,
+      .count = mluop_extent(&call, 'C'),
+      .grain = mluop_grain(BLOCK_BYTES, (args.H * args.W + args.M) * args.element_size),
+      .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+  return MLUOP_STATUS_SUCCESS;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/masked_im2col.h"
+
+#include "core/contract.h"
+
+enum { FEATURE, MASK_H_IDX, MASK_W_IDX, DATA_COL };
+
+#define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
+#define VALUES (MLUOP_BIT(FEATURE) | MLUOP_BIT(DATA_COL))
+
+/* Bytes that are worth a second thread. */
+enum { BLOCK_BYTES = 1 << 17 };
+
+static const struct mluop_rule null_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_END}};
+
+/* A data_col without rows needs no rule of its own: its shape says that the feature is empty. */
+static const struct mluop_rule rules[] = {
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(FEATURE), .value = 4},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = INDICES, .value = 1},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(DATA_COL), .value = 2},
+    {.check = CHECK_LAYOUT,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(FEATURE),
+     .value = MLUOP_LAYOUT_NCHW},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(FEATURE)},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = FEATURE},
+    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = INDICES, .value = MLUOP_DTYPE_INT32},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_h", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_w", .value = 1},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(FEATURE), .text = "1 C H W"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INDICES, .text = "M"},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(DATA_COL),
+     .text = "C*kernel_h*kernel_w M"},
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(FEATURE)},
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = INDICES},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule data_rules[] = {
+    {.check = CHECK_WORKSPACE, .status = BAD_PARAM},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc,
+    size_t *workspace_size) {
+  struct mluop_call call = {.api = "mluOpGetMaskedIm2colForwardWorkspaceSize",
+                            .handle = handle,
+                            .tensors = {[FEATURE] = {.name = "feature", .desc = feature_desc},
+                                        [MASK_H_IDX] = {.name = "mask_h_idx", mask_h_idx_desc},
+                                        [MASK_W_IDX] = {.name = "mask_w_idx", mask_w_idx_desc},
+                                        [DATA_COL] = {.name = "data_col", data_col_desc}},
+                            .scalars = {{"kernel_h", kernel_h}, {"kernel_w", kernel_w}}};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
+  if (workspace_size == NULL) {
+    return mluop_fail(BAD_PARAM, call.api, "workspace_size is NULL");
+  }
+  if (!mluop_contract_holds(&call, rules, &status) && status != SUCCESS) return status;
+  *workspace_size = 0;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpMaskedIm2colForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc, const void *feature,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void *mask_w_idx, const int kernel_h,
+    const int kernel_w, const int pad_h, const int pad_w, void *workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void *data_col) {
+  struct mluop_call call = {
+      .api = "mluOpMaskedIm2colForward",
+      .handle = handle,
+      .tensors = {[FEATURE] = {"feature", feature_desc, feature, .output = false},
+                  [MASK_H_IDX] = {"mask_h_idx", mask_h_idx_desc, mask_h_idx, .output = false},
+                  [MASK_W_IDX] = {"mask_w_idx", mask_w_idx_desc, mask_w_idx, .output = false},
+                  [DATA_COL] = {"data_col", data_col_desc, data_col, .output = true}},
+      .scalars = {{"kernel_h", kernel_h}, {"kernel_w", kernel_w}},
+      .workspace = workspace,
+      .workspace_size = workspace_size};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  if (!mluop_contract_holds(&call, data_rules, &status)) return status;
+  const struct masked_im2col_args args = {
+      .feature = feature,
+      .mask_h_idx = mask_h_idx,
+      .mask_w_idx = mask_w_idx,
+      .data_col = data_col,
+      .element_size = mluop_is_half(&call, FEATURE) ? 2 : 4,
+      .H = mluop_extent(&call, 'H'),
+      .W = mluop_extent(&call, 'W'),
+      .M = mluop_extent(&call, 'M'),
+      .kernel_h = kernel_h,
+      .kernel_w = kernel_w,
+      .pad_h = pad_h,
+      .pad_w = pad_w,
+  };
+  const struct mluop_job job = {.kernel = handle->kernels->masked_im2col_forward,
+                                .args = &args,
+                                .count = data_col_desc->dims[0],
+                                .grain = mluop_grain(BLOCK_BYTES, args.M * args.element_size),
+                                .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+  return MLUOP_STATUS_SUCCESS;
+}
