@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the C source of the extension module ``pymluops._native``.
+
+The declarations come from the public headers themselves: the text between "cdef begin" and
+"cdef end". The C compiler then checks what cffi made of them against those headers.
+
+Usage: generate_native.py INCLUDE_DIR OUTPUT.c
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import cffi
+
+HEADERS = ("mlu_op.h", "mlu_op_cpu.h")
+
+# What the headers say outside the markers, where the preprocessor is needed.
+BEFORE = """
+typedef ... *cnrtQueue_t;
+#define MLUOP_MAJOR ...
+#define MLUOP_MINOR ...
+#define MLUOP_PATCHLEVEL ...
+#define MLUOP_VERSION ...
+#define MLUOP_DIM_MAX ...
+"""
+
+# The log callback: a C function whose body is Python, so that no callback is made at run time.
+AFTER = """
+extern "Python" void pymluops_log(mluOpCpuLogLevel_t level, const char *message, void *user_data);
+"""
+
+
+def declarations(header: Path) -> str:
+    """Return the part of a header that cffi parses."""
+    found = re.search(r"/\* cdef begin.*?\*/(.*?)/\* cdef end \*/", header.read_text(), re.DOTALL)
+    if found is None:
+        raise SystemExit(f'{header}: no "cdef begin" and "cdef end"')
+    return only_written(found[1].replace("MLUOP_WIN_API", ""))
+
+
+def only_written(text: str) -> str:
+    """Leave out the functions whose operator has no source yet."""
+    sources = Path(__file__).resolve().parent.parent
+    written = "".join(path.read_text() for path in sources.glob("*/*.c"))
+    kept = []
+    for statement in re.split(r"(?<=;)\n", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)):
+        name = re.search(r"^mluOpStatus_t\s+(mluOp\w+)\(", statement.strip())
+        if name is None or name[1] + "(" in written:
+            kept.append(statement)
+    return "\n".join(kept)
+
+
+def main() -> None:
+    include_dir, output = Path(sys.argv[1]), Path(sys.argv[2])
+    ffi = cffi.FFI()
+    ffi.cdef(BEFORE + "".join(declarations(include_dir / name) for name in HEADERS) + AFTER)
+    ffi.set_source("pymluops._native", "".join(f'#include "{name}"\n' for name in HEADERS))
+    ffi.emit_c_code(str(output))
+
+
+if __name__ == "__main__":
+    main()
