@@ -18,6 +18,12 @@ static const struct mluop_rule null_rules[] = {
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_END}};
 
+static const struct mluop_rule query_null_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OBJECT, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
 /* A col without rows needs no rule of its own: its shape says that im is empty. */
 static const struct mluop_rule rules[] = {
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL), .value = 2},
@@ -81,17 +87,17 @@ mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const mluOpTensorDescriptor_t im_desc, size_t *workspace_size) {
-  struct mluop_call call = {.api = "mluOpGetMaskedCol2imForwardWorkspaceSize",
-                            .handle = handle,
-                            .tensors = {[COL] = {.name = "col", .desc = col_desc},
-                                        [MASK_H_IDX] = {.name = "mask_h_idx", mask_h_idx_desc},
-                                        [MASK_W_IDX] = {.name = "mask_w_idx", mask_w_idx_desc},
-                                        [IM] = {.name = "im", .desc = im_desc}}};
+  struct mluop_call call = {
+      .api = "mluOpGetMaskedCol2imForwardWorkspaceSize",
+      .handle = handle,
+      .object_name = "workspace_size",
+      .object = workspace_size,
+      .tensors = {[COL] = {.name = "col", .desc = col_desc},
+                  [MASK_H_IDX] = {.name = "mask_h_idx", .desc = mask_h_idx_desc},
+                  [MASK_W_IDX] = {.name = "mask_w_idx", .desc = mask_w_idx_desc},
+                  [IM] = {.name = "im", .desc = im_desc}}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
-  if (workspace_size == NULL) {
-    return mluop_fail(BAD_PARAM, call.api, "workspace_size is NULL");
-  }
+  if (!mluop_contract_holds(&call, query_null_rules, &status)) return status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   *workspace_size = 0;
   return MLUOP_STATUS_SUCCESS;

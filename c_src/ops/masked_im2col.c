@@ -16,6 +16,12 @@ static const struct mluop_rule null_rules[] = {
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_END}};
 
+static const struct mluop_rule query_null_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OBJECT, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
 /* A data_col without rows needs no rule of its own: its shape says that the feature is empty. */
 static const struct mluop_rule rules[] = {
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(FEATURE), .value = 4},
@@ -53,18 +59,18 @@ mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc,
     size_t *workspace_size) {
-  struct mluop_call call = {.api = "mluOpGetMaskedIm2colForwardWorkspaceSize",
-                            .handle = handle,
-                            .tensors = {[FEATURE] = {.name = "feature", .desc = feature_desc},
-                                        [MASK_H_IDX] = {.name = "mask_h_idx", mask_h_idx_desc},
-                                        [MASK_W_IDX] = {.name = "mask_w_idx", mask_w_idx_desc},
-                                        [DATA_COL] = {.name = "data_col", data_col_desc}},
-                            .scalars = {{"kernel_h", kernel_h}, {"kernel_w", kernel_w}}};
+  struct mluop_call call = {
+      .api = "mluOpGetMaskedIm2colForwardWorkspaceSize",
+      .handle = handle,
+      .object_name = "workspace_size",
+      .object = workspace_size,
+      .tensors = {[FEATURE] = {.name = "feature", .desc = feature_desc},
+                  [MASK_H_IDX] = {.name = "mask_h_idx", .desc = mask_h_idx_desc},
+                  [MASK_W_IDX] = {.name = "mask_w_idx", .desc = mask_w_idx_desc},
+                  [DATA_COL] = {.name = "data_col", .desc = data_col_desc}},
+      .scalars = {{"kernel_h", kernel_h}, {"kernel_w", kernel_w}}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
-  if (workspace_size == NULL) {
-    return mluop_fail(BAD_PARAM, call.api, "workspace_size is NULL");
-  }
+  if (!mluop_contract_holds(&call, query_null_rules, &status)) return status;
   if (!mluop_contract_holds(&call, rules, &status) && status != SUCCESS) return status;
   *workspace_size = 0;
   return MLUOP_STATUS_SUCCESS;
