@@ -93,6 +93,14 @@ struct mluop_rule {
 bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
                           mluOpStatus_t *status);
 
+/* contract_shape.c: CHECK_SHAPE for one tensor. */
+bool mluop_check_shape(struct mluop_call *call, const struct mluop_rule *rule,
+                       const struct mluop_tensor *tensor, mluOpStatus_t *status);
+
+/* NULL if the call has no such scalar. */
+const struct mluop_scalar *mluop_find_scalar(const struct mluop_call *call, const char *name,
+                                             size_t length);
+
 static inline int64_t mluop_extent(const struct mluop_call *call, char letter) {
   return call->letters[letter - 'A'];
 }

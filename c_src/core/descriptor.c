@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +21,6 @@ static int64_t number_at(struct numbers list, int i) {
 static struct numbers narrow(const int *list) { return (struct numbers){.narrow = list}; }
 static struct numbers wide(const int64_t *list) { return (struct numbers){.wide = list}; }
 static const struct numbers packed = {NULL, NULL}; /* strides: those of a packed tensor */
-
-static mluOpStatus_t null_argument(const char *api, const char *name) {
-  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s is NULL", name);
-}
 
 /* ------------------------------------------------------------------ life of a descriptor */
 
@@ -68,7 +63,7 @@ static bool reserve(mluOpTensorDescriptor_t desc, int dim_nb) {
 
 mluOpStatus_t mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t *desc) {
   static const char api[] = "mluOpCreateTensorDescriptor";
-  if (desc == NULL) return null_argument(api, "desc");
+  if (desc == NULL) return mluop_null_argument(api, "desc");
   const mluOpTensorDescriptor_t made = malloc(sizeof(*made));
   if (made == NULL) {
     return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a tensor descriptor");
@@ -80,14 +75,14 @@ mluOpStatus_t mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t *desc) {
 }
 
 mluOpStatus_t mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc) {
-  if (desc == NULL) return null_argument("mluOpDestroyTensorDescriptor", "desc");
+  if (desc == NULL) return mluop_null_argument("mluOpDestroyTensorDescriptor", "desc");
   release_storage(desc);
   free(desc);
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc) {
-  if (desc == NULL) return null_argument("mluOpResetTensorDescriptor", "desc");
+  if (desc == NULL) return mluop_null_argument("mluOpResetTensorDescriptor", "desc");
   release_storage(desc);
   use_inline_storage(desc);
   set_defaults(desc);
@@ -121,7 +116,7 @@ static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
                       "dimNb is 0, expected 1 or more (a scalar needs MLUOP_POINTER_MODE_HOST)");
   }
-  if (numbers_missing(dims)) return null_argument(api, "dimSize");
+  if (numbers_missing(dims)) return mluop_null_argument(api, "dimSize");
   int64_t packed_size = 1;
   for (int i = dim_nb - 1; i >= 0; i--) {
     const int64_t dim = number_at(dims, i);
@@ -159,7 +154,7 @@ static void store_shape(mluOpTensorDescriptor_t desc, int dim_nb, struct numbers
 static mluOpStatus_t prepare(const char *api, mluOpTensorDescriptor_t desc,
                              mluOpTensorLayout_t layout, mluOpDataType_t dtype, int dim_nb,
                              struct numbers dims) {
-  if (desc == NULL) return null_argument(api, "desc");
+  if (desc == NULL) return mluop_null_argument(api, "desc");
   const mluOpStatus_t status = check_enums(api, layout, dtype);
   return status != MLUOP_STATUS_SUCCESS ? status : prepare_shape(api, desc, dim_nb, dims);
 }
@@ -203,7 +198,7 @@ mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTens
                                          mluOpDataType_t dtype, int dimNb, const int dimSize[],
                                          const int dimStride[]) {
   static const char api[] = "mluOpSetTensorDescriptorEx";
-  if (strides_missing(dimNb, dimSize, dimStride)) return null_argument(api, "dimStride");
+  if (strides_missing(dimNb, dimSize, dimStride)) return mluop_null_argument(api, "dimStride");
   return set_descriptor(api, desc, layout, dtype, dimNb, narrow(dimSize), narrow(dimStride));
 }
 
@@ -212,13 +207,13 @@ mluOpStatus_t mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc,
                                             int dimNb, const int64_t dimSize[],
                                             const int64_t dimStride[]) {
   static const char api[] = "mluOpSetTensorDescriptorEx_v2";
-  if (strides_missing(dimNb, dimSize, dimStride)) return null_argument(api, "dimStride");
+  if (strides_missing(dimNb, dimSize, dimStride)) return mluop_null_argument(api, "dimStride");
   return set_descriptor(api, desc, layout, dtype, dimNb, wide(dimSize), wide(dimStride));
 }
 
 static mluOpStatus_t set_dims(const char *api, mluOpTensorDescriptor_t desc, int dim_nb,
                               struct numbers dims) {
-  if (desc == NULL) return null_argument(api, "desc");
+  if (desc == NULL) return mluop_null_argument(api, "desc");
   return set_descriptor(api, desc, desc->layout, desc->dtype, dim_nb, dims, packed);
 }
 
@@ -244,187 +239,4 @@ bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc) {
     packed_stride *= desc->dims[i];
   }
   return true;
-}
-
-/* ------------------------------------------------------------------------------- attributes */
-
-mluOpStatus_t mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
-                                                  mluOpPointerMode_t pointer_mode) {
-  static const char api[] = "mluOpSetTensorDescriptorPointerMode";
-  if (desc == NULL) return null_argument(api, "desc");
-  if (pointer_mode != MLUOP_POINTER_MODE_HOST && pointer_mode != MLUOP_POINTER_MODE_DEVICE) {
-    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
-                      "pointer_mode is %d, expected MLUOP_POINTER_MODE_HOST (0) or "
-                      "MLUOP_POINTER_MODE_DEVICE (1)",
-                      (int)pointer_mode);
-  }
-  desc->pointer_mode = pointer_mode;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
-                                                  mluOpPointerMode_t *pointer_mode) {
-  static const char api[] = "mluOpGetTensorDescriptorPointerMode";
-  if (desc == NULL) return null_argument(api, "desc");
-  if (pointer_mode == NULL) return null_argument(api, "pointer_mode");
-  *pointer_mode = desc->pointer_mode;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
-                                                     mluOpDataType_t onchip_dtype) {
-  static const char api[] = "mluOpSetTensorDescriptorOnchipDataType";
-  if (desc == NULL) return null_argument(api, "desc");
-  const mluOpStatus_t status = check_enums(api, desc->layout, onchip_dtype);
-  if (status == MLUOP_STATUS_SUCCESS) desc->onchip_dtype = onchip_dtype;
-  return status;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorOnchipDataType(const mluOpTensorDescriptor_t desc,
-                                                     mluOpDataType_t *onchip_dtype) {
-  static const char api[] = "mluOpGetTensorDescriptorOnchipDataType";
-  if (desc == NULL) return null_argument(api, "desc");
-  if (onchip_dtype == NULL) return null_argument(api, "onchip_dtype");
-  *onchip_dtype = desc->onchip_dtype;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc, int position) {
-  if (desc == NULL) return null_argument("mluOpSetTensorDescriptorPosition", "desc");
-  desc->position = position;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc, int position,
-                                                       float scale) {
-  if (desc == NULL) return null_argument("mluOpSetTensorDescriptorPositionAndScale", "desc");
-  desc->position = position;
-  desc->scale = scale;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpSetTensorDescriptorPositionScaleAndOffset(mluOpTensorDescriptor_t desc,
-                                                             int position, float scale,
-                                                             int offset) {
-  if (desc == NULL) return null_argument("mluOpSetTensorDescriptorPositionScaleAndOffset", "desc");
-  desc->position = position;
-  desc->scale = scale;
-  desc->offset = offset;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc, int *position) {
-  static const char api[] = "mluOpGetTensorDescriptorPosition";
-  if (desc == NULL) return null_argument(api, "desc");
-  if (position == NULL) return null_argument(api, "position");
-  *position = desc->position;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorPositionAndScale(const mluOpTensorDescriptor_t desc,
-                                                       int *position, float *scale) {
-  static const char api[] = "mluOpGetTensorDescriptorPositionAndScale";
-  if (desc == NULL) return null_argument(api, "desc");
-  if (position == NULL) return null_argument(api, "position");
-  if (scale == NULL) return null_argument(api, "scale");
-  *position = desc->position;
-  *scale = desc->scale;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorPositionScaleAndOffset(const mluOpTensorDescriptor_t desc,
-                                                             int *position, float *scale,
-                                                             int *offset) {
-  static const char api[] = "mluOpGetTensorDescriptorPositionScaleAndOffset";
-  if (desc == NULL) return null_argument(api, "desc");
-  if (position == NULL) return null_argument(api, "position");
-  if (scale == NULL) return null_argument(api, "scale");
-  if (offset == NULL) return null_argument(api, "offset");
-  *position = desc->position;
-  *scale = desc->scale;
-  *offset = desc->offset;
-  return MLUOP_STATUS_SUCCESS;
-}
-
-/* ----------------------------------------------------------------------------- reading back */
-
-static bool numbers_fit(const int64_t *list, int n) {
-  for (int i = 0; i < n; i++) {
-    if (list[i] < INT_MIN || list[i] > INT_MAX) return false;
-  }
-  return true;
-}
-
-static void copy_numbers(const int64_t *list, int n, int *narrow_out, int64_t *wide_out) {
-  for (int i = 0; i < n; i++) {
-    if (narrow_out != NULL) narrow_out[i] = (int)list[i];
-    if (wide_out != NULL) wide_out[i] = list[i];
-  }
-}
-
-static mluOpStatus_t too_wide(const char *api, const char *name) {
-  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
-                    "%s does not fit into an int, use the _v2 form of this function", name);
-}
-
-static mluOpStatus_t get_descriptor(const char *api, const mluOpTensorDescriptor_t desc,
-                                    mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
-                                    int *dim_nb, int *narrow_dims, int64_t *wide_dims) {
-  if (desc == NULL) return null_argument(api, "desc");
-  if (narrow_dims != NULL && !numbers_fit(desc->dims, desc->dim_nb)) {
-    return too_wide(api, "dimSize");
-  }
-  if (layout != NULL) *layout = desc->layout;
-  if (dtype != NULL) *dtype = desc->dtype;
-  if (dim_nb != NULL) *dim_nb = desc->dim_nb;
-  copy_numbers(desc->dims, desc->dim_nb, narrow_dims, wide_dims);
-  return MLUOP_STATUS_SUCCESS;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
-                                       mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
-                                       int *dimNb, int dimSize[]) {
-  return get_descriptor("mluOpGetTensorDescriptor", desc, layout, dtype, dimNb, dimSize, NULL);
-}
-
-mluOpStatus_t mluOpGetTensorDescriptor_v2(const mluOpTensorDescriptor_t desc,
-                                          mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
-                                          int *dimNb, int64_t dimSize[]) {
-  return get_descriptor("mluOpGetTensorDescriptor_v2", desc, layout, dtype, dimNb, NULL, dimSize);
-}
-
-/* The Ex forms need every out-pointer. Returns the name of the first one that is NULL. */
-static const char *missing_output(const void *layout, const void *dtype, const void *dim_nb,
-                                  const void *dims, const void *strides) {
-  if (layout == NULL) return "layout";
-  if (dtype == NULL) return "dtype";
-  if (dim_nb == NULL) return "dimNb";
-  if (dims == NULL) return "dimSize";
-  if (strides == NULL) return "dimStride";
-  return NULL;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
-                                         mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
-                                         int *dimNb, int dimSize[], int dimStride[]) {
-  static const char api[] = "mluOpGetTensorDescriptorEx";
-  if (desc == NULL) return null_argument(api, "desc");
-  const char *missing = missing_output(layout, dtype, dimNb, dimSize, dimStride);
-  if (missing != NULL) return null_argument(api, missing);
-  if (!numbers_fit(desc->strides, desc->dim_nb)) return too_wide(api, "dimStride");
-  const mluOpStatus_t status = get_descriptor(api, desc, layout, dtype, dimNb, dimSize, NULL);
-  if (status == MLUOP_STATUS_SUCCESS) copy_numbers(desc->strides, desc->dim_nb, dimStride, NULL);
-  return status;
-}
-
-mluOpStatus_t mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
-                                            mluOpTensorLayout_t *layout, mluOpDataType_t *dtype,
-                                            int *dimNb, int64_t dimSize[], int64_t dimStride[]) {
-  static const char api[] = "mluOpGetTensorDescriptorEx_v2";
-  if (desc == NULL) return null_argument(api, "desc");
-  const char *missing = missing_output(layout, dtype, dimNb, dimSize, dimStride);
-  if (missing != NULL) return null_argument(api, missing);
-  const mluOpStatus_t status = get_descriptor(api, desc, layout, dtype, dimNb, NULL, dimSize);
-  if (status == MLUOP_STATUS_SUCCESS) copy_numbers(desc->strides, desc->dim_nb, NULL, dimStride);
-  return status;
 }

@@ -29,9 +29,18 @@ static void read_level_from_environment(void) {
   logger.min_level = level >= MLUOP_CPU_LOG_OFF ? MLUOP_CPU_LOG_OFF : (mluOpCpuLogLevel_t)level;
 }
 
+static void lock_mutex(void) { pthread_mutex_lock(&logger_mutex); }
+static void unlock_mutex(void) { pthread_mutex_unlock(&logger_mutex); }
+
+/* A thread that holds the mutex does not exist in a forked child: nobody may hold it then. */
+static void start_logger(void) {
+  read_level_from_environment();
+  pthread_atfork(lock_mutex, unlock_mutex, unlock_mutex);
+}
+
 static void lock_logger(void) {
-  pthread_once(&logger_once, read_level_from_environment);
-  pthread_mutex_lock(&logger_mutex);
+  pthread_once(&logger_once, start_logger);
+  lock_mutex();
 }
 
 static void log_line(mluOpCpuLogLevel_t level, const char *message) {
@@ -39,7 +48,7 @@ static void log_line(mluOpCpuLogLevel_t level, const char *message) {
   const mluOpCpuLogCallback_t callback = logger.callback;
   void *user_data = logger.user_data;
   const bool wanted = level >= logger.min_level;
-  pthread_mutex_unlock(&logger_mutex);
+  unlock_mutex();
   if (!wanted) return;
   if (callback != NULL) {
     callback(level, message, user_data);
@@ -59,13 +68,17 @@ mluOpStatus_t mluop_fail(mluOpStatus_t status, const char *api, const char *text
   return status;
 }
 
+mluOpStatus_t mluop_null_argument(const char *api, const char *name) {
+  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s is NULL", name);
+}
+
 const char *mluOpCpuGetLastErrorMessage(void) { return last_message; }
 
 mluOpStatus_t mluOpCpuSetLogCallback(mluOpCpuLogCallback_t callback, void *user_data) {
   lock_logger();
   logger.callback = callback;
   logger.user_data = user_data;
-  pthread_mutex_unlock(&logger_mutex);
+  unlock_mutex();
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -76,13 +89,13 @@ mluOpStatus_t mluOpCpuSetLogLevel(mluOpCpuLogLevel_t level) {
   }
   lock_logger();
   logger.min_level = level;
-  pthread_mutex_unlock(&logger_mutex);
+  unlock_mutex();
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpCpuLogLevel_t mluOpCpuGetLogLevel(void) {
   lock_logger();
   const mluOpCpuLogLevel_t level = logger.min_level;
-  pthread_mutex_unlock(&logger_mutex);
+  unlock_mutex();
   return level;
 }

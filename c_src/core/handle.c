@@ -18,13 +18,9 @@ static size_t last_level_cache_bytes(void) {
   return usual_cache_bytes;
 }
 
-static mluOpStatus_t null_argument(const char *api, const char *name) {
-  return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s is NULL", name);
-}
-
 mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   static const char api[] = "mluOpCreate";
-  if (handle == NULL) return null_argument(api, "handle");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
   const char *isa_name;
   const struct mluop_kernels *kernels;
   const mluOpStatus_t status = mluop_choose_isa(api, &isa_name, &kernels);
@@ -33,7 +29,6 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   if (context == NULL) {
     return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a handle");
   }
-  mluop_parallel_init();
   *context = (struct mluOpContext){
       .kernels = kernels,
       .isa_name = isa_name,
@@ -46,34 +41,34 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
 }
 
 mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
-  if (handle == NULL) return null_argument("mluOpDestroy", "handle");
+  if (handle == NULL) return mluop_null_argument("mluOpDestroy", "handle");
   free(handle->scratch);
   free(handle);
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpUpdateContextInformation(mluOpHandle_t handle) {
-  if (handle == NULL) return null_argument("mluOpUpdateContextInformation", "handle");
+  if (handle == NULL) return mluop_null_argument("mluOpUpdateContextInformation", "handle");
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
-  if (handle == NULL) return null_argument("mluOpSetQueue", "handle");
+  if (handle == NULL) return mluop_null_argument("mluOpSetQueue", "handle");
   handle->queue = queue;
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t *queue) {
   static const char api[] = "mluOpGetQueue";
-  if (handle == NULL) return null_argument(api, "handle");
-  if (queue == NULL) return null_argument(api, "queue");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
+  if (queue == NULL) return mluop_null_argument(api, "queue");
   *queue = handle->queue;
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
   static const char api[] = "mluOpSetAtomicsMode";
-  if (handle == NULL) return null_argument(api, "handle");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
   if (atomics_mode != MLUOP_ATOMICS_NOT_ALLOWED && atomics_mode != MLUOP_ATOMICS_ALLOWED) {
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
                       "atomics_mode is %d, expected MLUOP_ATOMICS_NOT_ALLOWED (1) or "
@@ -86,15 +81,15 @@ mluOpStatus_t mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomi
 
 mluOpStatus_t mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t *atomics_mode) {
   static const char api[] = "mluOpGetAtomicsMode";
-  if (handle == NULL) return null_argument(api, "handle");
-  if (atomics_mode == NULL) return null_argument(api, "atomics_mode");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
+  if (atomics_mode == NULL) return mluop_null_argument(api, "atomics_mode");
   *atomics_mode = handle->atomics_mode;
   return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRoundMode_t round_mode) {
   static const char api[] = "mluOpSetQuantizeRoundMode";
-  if (handle == NULL) return null_argument(api, "handle");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
   const int mode = (int)round_mode;
   if (mode < MLUOP_ROUND_HALF_TO_EVEN || mode > MLUOP_ROUND_HALF_OFF_ZERO) {
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
@@ -109,8 +104,8 @@ mluOpStatus_t mluOpSetQuantizeRoundMode(mluOpHandle_t handle, mluOpQuantizeRound
 mluOpStatus_t mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
                                         mluOpQuantizeRoundMode_t *round_mode) {
   static const char api[] = "mluOpGetQuantizeRoundMode";
-  if (handle == NULL) return null_argument(api, "handle");
-  if (round_mode == NULL) return null_argument(api, "round_mode");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
+  if (round_mode == NULL) return mluop_null_argument(api, "round_mode");
   *round_mode = handle->round_mode;
   return MLUOP_STATUS_SUCCESS;
 }
@@ -123,7 +118,7 @@ void mluOpGetLibVersion(int *major, int *minor, int *patch) {
 
 mluOpStatus_t mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_threads) {
   static const char api[] = "mluOpCpuSetNumThreads";
-  if (handle == NULL) return null_argument(api, "handle");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
   if (num_threads < 0) {
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "num_threads is %d, expected 0 or more",
                       num_threads);
@@ -134,15 +129,15 @@ mluOpStatus_t mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_threads) {
 
 mluOpStatus_t mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads) {
   static const char api[] = "mluOpCpuGetNumThreads";
-  if (handle == NULL) return null_argument(api, "handle");
-  if (num_threads == NULL) return null_argument(api, "num_threads");
+  if (handle == NULL) return mluop_null_argument(api, "handle");
+  if (num_threads == NULL) return mluop_null_argument(api, "num_threads");
   *num_threads = mluop_num_threads(handle);
   return MLUOP_STATUS_SUCCESS;
 }
 
 const char *mluOpCpuGetIsaName(mluOpHandle_t handle) {
   if (handle == NULL) {
-    null_argument("mluOpCpuGetIsaName", "handle");
+    mluop_null_argument("mluOpCpuGetIsaName", "handle");
     return NULL;
   }
   return handle->isa_name;
@@ -161,7 +156,8 @@ const char *mluOpCpuGetBuildInfo(void) {
 }
 
 void *mluop_scratch(mluOpHandle_t handle, size_t bytes) {
-  if (bytes <= handle->scratch_size) return handle->scratch;
+  if (handle->scratch != NULL && bytes <= handle->scratch_size) return handle->scratch;
+  if (bytes < SCRATCH_ALIGNMENT) bytes = SCRATCH_ALIGNMENT; /* none at all is no failure */
   free(handle->scratch);
   handle->scratch = NULL;
   handle->scratch_size = 0;

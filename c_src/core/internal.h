@@ -51,6 +51,9 @@ struct mluOpTensorStruct {
 mluOpStatus_t mluop_fail(mluOpStatus_t status, const char *api, const char *text, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* BAD_PARAM, with the message that the argument `name` is NULL. */
+mluOpStatus_t mluop_null_argument(const char *api, const char *name);
+
 /* names.c: how enumerators are spelled in messages; never NULL. */
 const char *mluop_layout_name(mluOpTensorLayout_t layout);
 const char *mluop_dtype_name(mluOpDataType_t dtype);
@@ -97,9 +100,6 @@ void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
 
 /* The most threads that a job with this handle is run by: at least 1. */
 int mluop_num_threads(mluOpHandle_t handle);
-
-/* Registers the fork handler; called by mluOpCreate. */
-void mluop_parallel_init(void);
 
 static inline int64_t mluop_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t mluop_max(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -10,17 +10,20 @@
 #include <omp.h>
 #endif
 
+/* More threads than any machine this runs on has; libgomp would end the process if it could not
+   make as many as it is asked for. */
+enum { MAX_THREADS = 1024 };
+
 /* The threads of an OpenMP runtime do not survive fork, and GNU OpenMP waits for them for ever: a
-   forked child runs its jobs on one thread. Written only by the child before it has threads. */
+   forked child runs its jobs on one thread. The handler is there from the moment the library is
+   loaded, since others may have used the same runtime before. Written only by the child, which has
+   no other thread then. */
 static bool in_forked_child = false;
 
 static void note_fork(void) { in_forked_child = true; }
 
-static void register_fork_handler(void) { pthread_atfork(NULL, NULL, note_fork); }
-
-void mluop_parallel_init(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, register_fork_handler);
+__attribute__((constructor)) static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, note_fork);
 }
 
 struct run {
@@ -61,8 +64,6 @@ static void run_workers(struct run *run, int workers) {
 /* Threads are made for each job and joined: simple, for builds without OpenMP and for
    ThreadSanitizer, which does not understand the barriers of GNU OpenMP. */
 
-enum { MAX_THREADS = 256 };
-
 struct pthread_worker {
   pthread_t thread;
   struct run *run;
@@ -77,8 +78,8 @@ static void *pthread_main(void *argument) {
 
 static int default_threads(void) {
   const char *text = getenv("OMP_NUM_THREADS");
-  const int wanted = text != NULL ? atoi(text) : 0;
-  if (wanted > 0) return wanted;
+  const long wanted = text != NULL ? strtol(text, NULL, 10) : 0;
+  if (wanted > 0) return (int)mluop_min(wanted, MAX_THREADS);
 #ifdef __linux__
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
@@ -88,16 +89,15 @@ static int default_threads(void) {
 
 static void run_workers(struct run *run, int workers) {
   struct pthread_worker all[MAX_THREADS];
-  const int count = workers < MAX_THREADS ? workers : MAX_THREADS;
   int started = 1;
-  for (int i = 1; i < count; i++) {
-    all[i] = (struct pthread_worker){.run = run, .worker = i, .workers = count};
+  for (int i = 1; i < workers; i++) {
+    all[i] = (struct pthread_worker){.run = run, .worker = i, .workers = workers};
     if (pthread_create(&all[i].thread, NULL, pthread_main, &all[i]) != 0) break;
     started = i + 1;
   }
   /* The shares of threads that could not be made are done here. */
-  work(run, 0, count);
-  for (int i = started; i < count; i++) work(run, i, count);
+  work(run, 0, workers);
+  for (int i = started; i < workers; i++) work(run, i, workers);
   for (int i = 1; i < started; i++) pthread_join(all[i].thread, NULL);
 }
 
@@ -113,7 +113,8 @@ static void run_workers(struct run *run, int workers) {
 
 int mluop_num_threads(mluOpHandle_t handle) {
   if (in_forked_child) return 1;
-  return handle->num_threads > 0 ? handle->num_threads : default_threads();
+  const int wanted = handle->num_threads > 0 ? handle->num_threads : default_threads();
+  return (int)mluop_min(wanted, MAX_THREADS);
 }
 
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
