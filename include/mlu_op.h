@@ -193,16 +193,130 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
 
 /* --------------------------------------------------------------------------------- CARAFE */
 
+/**
+ * Creates a CARAFE descriptor. It must be set before an operator accepts it.
+ *
+ * @param carafe_desc  Receives the descriptor; destroy it with mluOpDestroyCarafeDescriptor.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for NULL, MLUOP_STATUS_ALLOC_FAILED without memory.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t *carafe_desc);
+
+/**
+ * Destroys a CARAFE descriptor.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for NULL.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc);
+
+/**
+ * Sets the parameters of CARAFE.
+ *
+ * @param carafe_desc   The descriptor.
+ * @param dimNb         Dims of the tensors: 4.
+ * @param kernel_size   Side k of the square window: odd, at least 1. The forward operator goes up
+ *                      to 45, the backward operator up to 137.
+ * @param group_size    Number G of channel groups with a mask of their own: at least 1.
+ * @param scale_factor  Output pixels per input pixel along each axis: at least 1. The forward
+ *                      operator goes up to 5.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a NULL descriptor or a value outside these limits (the upper
+ *         ones are for the operators to check); the descriptor keeps what it had.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc,
                                                      const int dimNb, const int kernel_size,
                                                      const int group_size, const int scale_factor);
+
+/**
+ * CARAFE, content-aware reassembly of features: upscales a map by a sum over a window, with weights
+ * of its own for each output pixel. With k the kernel_size, s the scale_factor, G the group_size
+ * and r = (k - 1) / 2,
+ *
+ *     output[n, p, q, c] = sum over kh, kw in [0, k) of
+ *         mask[n, p, q, (g * k + kh) * k + kw] * input[n, p / s + kh - r, q / s + kw - r, c]
+ *
+ * where g = c / (C / G), and divisions round down.
+ *
+ * @param handle       The handle.
+ * @param carafe_desc  A descriptor that has been set.
+ * @param input_desc   [N, H, W, C], C a multiple of G.
+ * @param input        The map.
+ * @param mask_desc    [N, s * H, s * W, G * k * k].
+ * @param mask         The weights; they are used as they are, not normalised.
+ * @param output_desc  [N, s * H, s * W, C].
+ * @param output       Receives every element. Shares no byte with input or mask.
+ *
+ * All tensors are NHWC, contiguous, and all half or all float. Sums are made in float, and rounded
+ * to half once.
+ *
+ * A tap outside the map is skipped: its weight is never looked at, even if it is infinite or NaN.
+ * An output pixel whose window lies outside but for the centre is that one product. NaN and
+ * infinity inside the window propagate. Results are the same bits for any number of threads.
+ *
+ * @return The first of these that fits; output is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL.
+ *   - MLUOP_STATUS_SUCCESS: a tensor is empty; nothing is read or written.
+ *   - MLUOP_STATUS_BAD_PARAM: carafe_desc has not been set; a tensor has not 4 dims, is not NHWC,
+ *     not contiguous, not half or float, or of another data type than input.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: kernel_size is above 45 or scale_factor above 5.
+ *   - MLUOP_STATUS_BAD_PARAM: the shapes do not fit together; a data pointer is NULL.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: output overlaps an input.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example, with k = 5, G = 1, s = 2:
+ *
+ *     mluOpCarafeDescriptor_t carafe_desc;
+ *     mluOpCreateCarafeDescriptor(&carafe_desc);
+ *     mluOpSetCarafeDescriptor(carafe_desc, 4, 5, 1, 2);
+ *     // input [1, 32, 32, 256], mask [1, 64, 64, 25], output [1, 64, 64, 256]
+ *     mluOpCarafeForward(handle, carafe_desc, input_desc, input, mask_desc, mask, output_desc,
+ *                        output);
+ */
 mluOpStatus_t MLUOP_WIN_API
 mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
                    const mluOpTensorDescriptor_t input_desc, const void *input,
                    const mluOpTensorDescriptor_t mask_desc, const void *mask,
                    const mluOpTensorDescriptor_t output_desc, void *output);
+
+/**
+ * The gradients of mluOpCarafeForward with respect to input and mask. In its terms,
+ *
+ *     grad_mask[n, p, q, (g * k + kh) * k + kw] = sum over the channels c of group g of
+ *         grad_output[n, p, q, c] * input[n, p / s + kh - r, q / s + kw - r, c]
+ *     grad_input[n, i, j, c] = sum over p, q, kh, kw with p / s + kh - r = i, q / s + kw - r = j of
+ *         grad_output[n, p, q, c] * mask[n, p, q, (g * k + kh) * k + kw]
+ *
+ * @param handle            The handle.
+ * @param carafe_desc       A descriptor that has been set.
+ * @param input_desc        [N, H, W, C], C a multiple of G.
+ * @param input             The map given to the forward operator.
+ * @param mask_desc         [N, s * H, s * W, G * k * k].
+ * @param mask              The weights given to the forward operator.
+ * @param grad_output_desc  [N, s * H, s * W, C].
+ * @param grad_output       The gradient of its output.
+ * @param grad_input_desc   The shape of input.
+ * @param grad_input        Receives every element.
+ * @param grad_mask_desc    The shape of mask.
+ * @param grad_mask         Receives every element: 0 for a tap outside the map.
+ *
+ * All tensors are NHWC, contiguous, and all half or all float. Sums are made in float, and rounded
+ * to half once. The outputs share no byte with each other or with an input.
+ *
+ * A tap outside the map is skipped, so that nothing non-finite spreads from it. NaN and infinity
+ * elsewhere propagate. Results are the same bits for any number of threads.
+ *
+ * @return The first of these that fits; the outputs are untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; carafe_desc has not been set; a
+ *     tensor has not 4 dims or is not NHWC; the shapes do not fit together; a tensor is not half or
+ *     float, or of another data type than input.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_SUCCESS: a tensor is empty; nothing is read or written.
+ *   - MLUOP_STATUS_BAD_PARAM: a data pointer is NULL.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: kernel_size is above 137, or a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: an output overlaps another tensor.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ */
 mluOpStatus_t MLUOP_WIN_API
 mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
                     const mluOpTensorDescriptor_t input_desc, const void *input,
