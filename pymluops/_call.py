@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one way to call an operator of the C library.
+
+A `Call` turns the arguments of a Python function into those of the C function, keeps everything
+alive until C returns, and turns a failing status into an exception. Shapes and values are judged by
+C alone; Python refuses only what cannot be handed over.
+"""
+
+import math
+from typing import Any, SupportsFloat, SupportsIndex
+
+import numpy as np
+
+from pymluops._handle import Handle, resolve
+from pymluops._scalars import c_extent, c_float, c_int, shown
+from pymluops._tensor import (
+    HALF_OR_FLOAT,
+    Array,
+    ArrayLike,
+    Dtypes,
+    as_input,
+    as_output,
+    packed_descriptor,
+)
+from pymluops.capi import CData, Layout, Status, ffi, lib
+from pymluops.errors import AllocFailedError, bad_type, bad_value, check
+
+# The library refuses tensors of this many elements or more.
+_TOO_MANY = 2**31
+# Where such a tensor is said to be: C refuses it by its descriptor, and does not look.
+_NOWHERE = ffi.new("char[64]")
+
+_BYTES = ffi.typeof("char[]")
+_from_buffer = ffi.from_buffer
+
+
+class Tensor:
+    """An array as C gets it: a descriptor and a pointer."""
+
+    __slots__ = ("array", "descriptor", "pointer", "result")
+
+    def __init__(
+        self, array: Array, descriptor: CData, pointer: CData | None = None, result: Any = None
+    ) -> None:
+        self.array = array  # kept alive for the pointer
+        self.descriptor = descriptor
+        self.pointer = _from_buffer(_BYTES, array) if pointer is None else pointer
+        self.result = array if result is None else result  # what the caller gets
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the array."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type of the array."""
+        return self.array.dtype
+
+
+# An optional tensor that is not given.
+ABSENT = Tensor(np.empty(0, np.float32), ffi.NULL, ffi.NULL)
+
+
+class Call:
+    """One call of an operator.
+
+    Parameters
+    ----------
+    function : str
+        The name of the C function.
+    handle : Handle, optional
+        What the caller gave.
+    layout : Layout
+        The layout of tensors of four dims.
+    """
+
+    __slots__ = ("_empty_input", "_function", "_handle", "_layout", "_outputs")
+
+    def __init__(self, function: str, handle: Handle | None, layout: Layout) -> None:
+        self._function = function
+        self._handle = resolve(function, handle)
+        self._layout = layout
+        self._outputs: list[Array] = []
+        self._empty_input = False
+
+    def integer(self, name: str, value: SupportsIndex) -> int:
+        """Return a whole number for an int parameter."""
+        return c_int(self._function, name, value)
+
+    def extent(self, name: str, value: SupportsIndex) -> int:
+        """Return the size of a dim that the C function does not ask for."""
+        return c_extent(self._function, name, value)
+
+    def real(self, name: str, value: SupportsFloat) -> float:
+        """Return a number for a float parameter."""
+        return c_float(self._function, name, value)
+
+    def input(
+        self, name: str, value: ArrayLike, ndim: int = 4, dtypes: Dtypes = HALF_OR_FLOAT
+    ) -> Tensor:
+        """Return what the operator reads."""
+        array = as_input(self._function, name, value, dtypes, ndim)
+        if array.size == 0:
+            self._empty_input = True
+        return Tensor(array, self._descriptor(name, array.shape, array.dtype))
+
+    def output(
+        self, name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Tensor:
+        """Return what the operator writes: the array that the caller gave, or a new one."""
+        if given is not None:
+            array = as_output(self._function, name, given, shape, dtype)
+        elif math.prod(shape) >= _TOO_MANY:
+            nothing = np.empty(0, dtype)
+            return Tensor(nothing, self._descriptor(name, shape, dtype), _NOWHERE)
+        else:
+            array = self._new(name, shape, dtype)
+        self._outputs.append(array)
+        return Tensor(array, self._descriptor(name, shape, dtype), result=given)
+
+    def several(self, names: tuple[str, ...], given: Any) -> tuple[Any, ...]:
+        """Return the arrays in an ``out=`` for several outputs."""
+        if given is None:
+            return (None,) * len(names)
+        if not isinstance(given, tuple) or len(given) != len(names):
+            what = f"tuple of {len(given)}" if isinstance(given, tuple) else shown(given)
+            expected = f"a tuple of {len(names)}: {', '.join(names)}"
+            raise bad_type(self._function, "out", f"{what} given, expected {expected}")
+        return given
+
+    def refuse(self, name: str, problem: str) -> None:
+        """Raise for an argument that contradicts another one, where C sees only one of them."""
+        raise bad_value(self._function, name, problem)
+
+    def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
+        """Return working memory of the size that a function of the C API asks for."""
+        size = ffi.new("size_t *")
+        self._run(size_function, [*arguments, size])
+        return (ffi.new("char[]", size[0]) if size[0] > 0 else ffi.NULL), size[0]
+
+    def run(self, *arguments: Any) -> None:
+        """Call the C function; a tensor stands for its descriptor and its pointer."""
+        flat: list[Any] = []
+        for argument in arguments:
+            if type(argument) is Tensor:
+                flat += (argument.descriptor, argument.pointer)
+            else:
+                flat.append(argument)
+        self._run(self._function, flat)
+        if self._empty_input:
+            # With nothing to read some functions succeed without writing.
+            for array in self._outputs:
+                array.fill(0)
+
+    def _run(self, function: str, arguments: list[Any]) -> None:
+        handle = self._handle
+        with handle.lock:
+            status = getattr(lib, function)(handle.cdata, *arguments)
+        if status:
+            check(status, function)
+
+    def _descriptor(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> CData:
+        try:
+            return packed_descriptor(
+                shape, dtype, self._layout if len(shape) == 4 else Layout.ARRAY
+            )
+        except OverflowError:
+            raise bad_value(self._function, name, f"shape {shape} is too large") from None
+
+    def _new(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        try:
+            return np.empty(shape, dtype)
+        except MemoryError as error:
+            message = f"[{self._function}] {name}: no memory for shape {shape}"
+            raise AllocFailedError(Status.ALLOC_FAILED, self._function, message) from error
+        except (OverflowError, ValueError):
+            raise bad_value(self._function, name, f"shape {shape} is too large") from None

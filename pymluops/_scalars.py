@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers in: what fits the C type of a parameter, and nothing else."""
+
+import math
+from operator import index
+from typing import SupportsFloat, SupportsIndex
+
+from pymluops.errors import bad_type, bad_value
+
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+_FLOAT_MAX = (2 - 2**-23) * 2.0**127
+
+
+def c_int(function: str, name: str, value: SupportsIndex) -> int:
+    """Return a whole number that fits a C int."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise bad_type(function, name, f"{shown(value)} given, expected an int") from None
+    if not _INT_MIN <= number <= _INT_MAX:
+        raise bad_value(function, name, f"{shown(number)} given, expected an int of 32 bits")
+    return number
+
+
+def c_extent(function: str, name: str, value: SupportsIndex) -> int:
+    """Return a whole number that can be the size of something, for sizes that C does not see."""
+    number = c_int(function, name, value)
+    if number < 1:
+        raise bad_value(function, name, f"{number} given, expected 1 or more")
+    return number
+
+
+def c_float(function: str, name: str, value: SupportsFloat) -> float:
+    """Return a number that fits a C float; NaN and infinity do."""
+    try:
+        if isinstance(value, str | bytes | bytearray):
+            raise TypeError
+        number = float(value)
+    except OverflowError:
+        raise bad_value(function, name, f"{shown(value)} given, expected a float32") from None
+    except (TypeError, ValueError, RuntimeError):
+        raise bad_type(function, name, f"{shown(value)} given, expected a float") from None
+    if abs(number) > _FLOAT_MAX and not math.isinf(number):
+        raise bad_value(function, name, f"{number} given, expected a float32")
+    return number
+
+
+def shown(value: object) -> str:
+    """Name a wrong argument: a short value by itself, anything else by its type."""
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= 64 else "an int of more than 64 bits"
+    if value is None or isinstance(value, str | float | complex):
+        text = repr(value)
+        return text if len(text) <= 40 else text[:40] + "..."
+    return type(value).__name__

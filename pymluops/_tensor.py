@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in and out: what counts as an array, and its description for the C API."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pymluops._scalars import shown
+from pymluops.capi import CData, DataType, Layout, ffi, lib
+from pymluops.errors import bad_type, bad_value, check
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class SupportsDLPack(Protocol):
+    """What a tensor of another library is: PyTorch, JAX, CuPy and others."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+ArrayLike: TypeAlias = npt.ArrayLike | SupportsDLPack
+
+# The dtypes that an argument may have, and the C API's numbers for them.
+Dtypes: TypeAlias = Mapping[np.dtype[Any], DataType]
+FLOAT: Dtypes = {np.dtype(np.float32): DataType.FLOAT}
+HALF_OR_FLOAT: Dtypes = {**FLOAT, np.dtype(np.float16): DataType.HALF}
+INT32: Dtypes = {np.dtype(np.int32): DataType.INT32}
+
+_ALL: Dtypes = {
+    **HALF_OR_FLOAT,
+    **INT32,
+    np.dtype(np.int8): DataType.INT8,
+    np.dtype(np.int16): DataType.INT16,
+    np.dtype(np.int64): DataType.INT64,
+    np.dtype(np.uint8): DataType.UINT8,
+    np.dtype(np.uint16): DataType.UINT16,
+    np.dtype(np.uint32): DataType.UINT32,
+    np.dtype(np.uint64): DataType.UINT64,
+    np.dtype(np.bool_): DataType.BOOL,
+    np.dtype(np.float64): DataType.DOUBLE,
+    np.dtype(np.complex64): DataType.COMPLEX_FLOAT,
+}
+
+
+# ------------------------------------------------------------------------------------- inputs
+
+
+def as_input(function: str, name: str, value: ArrayLike, dtypes: Dtypes, ndim: int) -> Array:
+    """Return an argument as an aligned, contiguous array of one of the dtypes.
+
+    It shares the memory of the argument wherever that can be read as it is; arrays with other
+    strides or the other byte order, and unaligned ones, are copied. Values are never converted.
+    """
+    array = value if type(value) is np.ndarray else _as_array(function, name, value, dtypes)
+    if array.dtype not in dtypes:
+        native = array.dtype.newbyteorder("=")
+        if native not in dtypes:
+            raise _wrong_dtype(function, name, array, dtypes)
+        array = array.astype(native)
+    if array.ndim != ndim:
+        raise bad_value(
+            function, name, f"{array.ndim} dims given, shape {array.shape}, expected {ndim} dims"
+        )
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned):
+        array = array.copy(order="C")
+    return array
+
+
+def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
+    if isinstance(value, np.ma.MaskedArray):
+        raise bad_type(
+            function, name, "masked array given, expected an array; fill it with .filled() first"
+        )
+    if isinstance(value, np.ndarray):
+        return value.view(np.ndarray)
+    if isinstance(value, list | tuple):
+        return _from_list(function, name, value, dtypes)
+    shared = _share(function, name, value)
+    if shared is None or shared.dtype == object:
+        raise bad_type(function, name, f"{shown(value)} given, expected an array")
+    return shared
+
+
+def _share(function: str, name: str, value: object) -> Array | None:
+    """View the memory of another library's array; None for what is no array."""
+    try:
+        if hasattr(value, "__dlpack__"):
+            return np.from_dlpack(value)  # type: ignore[arg-type]
+        if any(
+            hasattr(value, way) for way in ("__array_interface__", "__array_struct__", "__array__")
+        ):
+            return np.asarray(value)
+        return np.asarray(memoryview(value))  # type: ignore[arg-type]
+    except Exception as error:  # whatever that library raises
+        if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+            given = f"{type(value).__module__}.{type(value).__name__}"
+            problem = f"{given} that cannot be read in place given ({error}), expected an array"
+            raise bad_type(function, name, problem) from error
+        return None
+
+
+def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -> Array:
+    """Make an array of nested lists: plain numbers have no dtype, they get the argument's first."""
+    target = next(iter(dtypes))
+    kinds = "iu" if target.kind == "i" else "iuf"
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise bad_type(function, name, f"{type(value).__name__} given that is no array") from error
+    if array.dtype in dtypes:
+        return array
+    if array.size > 0 and array.dtype.kind not in kinds:
+        raise bad_type(
+            function, name, f"{type(value).__name__} of {array.dtype} given, expected {target}"
+        )
+    with np.errstate(over="ignore"):
+        result = array.astype(target)
+    fits = result == array if target.kind == "i" else np.isfinite(result) == np.isfinite(array)
+    if not np.all(fits):
+        raise bad_value(function, name, f"number given that does not fit {target}")
+    return result
+
+
+def _wrong_dtype(function: str, name: str, array: Array, dtypes: Dtypes) -> Exception:
+    expected = " or ".join(str(dtype) for dtype in dtypes)
+    problem = f"dtype {array.dtype} given, expected {expected}"
+    if array.dtype.kind in "biuf":
+        problem += f"; convert it with .astype(numpy.{next(iter(dtypes))})"
+    return bad_type(function, name, problem)
+
+
+# ------------------------------------------------------------------------------------ outputs
+
+
+def as_output(
+    function: str, name: str, value: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """Return a view of the array that the caller wants a result in."""
+    array = value if type(value) is np.ndarray else _writable(function, name, value)
+    if array.dtype != dtype:
+        raise bad_type(function, name, f"dtype {array.dtype} given, expected {dtype}")
+    if array.shape != shape:
+        raise bad_value(function, name, f"shape {array.shape} given, expected {shape}")
+    flags = array.flags
+    if not flags.carray:
+        wrong = (
+            "a read-only array"
+            if not flags.writeable
+            else "an unaligned array"
+            if not flags.aligned
+            else f"strides {array.strides}"
+        )
+        raise bad_value(
+            function, name, f"{wrong} given, expected a writeable, aligned, C-contiguous array"
+        )
+    return array
+
+
+def _writable(function: str, name: str, value: object) -> Array:
+    if isinstance(value, np.ma.MaskedArray):
+        raise bad_type(function, name, "masked array given, expected a plain array")
+    if isinstance(value, np.ndarray):
+        return value.view(np.ndarray)
+    array = None if isinstance(value, list | tuple) else _share(function, name, value)
+    if array is None:
+        raise bad_type(function, name, f"{shown(value)} given, expected a writeable array")
+    return array
+
+
+# -------------------------------------------------------------------------------- descriptors
+
+
+@lru_cache(maxsize=1024)
+def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Layout) -> CData:
+    """Return the descriptor of a contiguous tensor.
+
+    It is shared by all calls with such a tensor, from any thread: nobody may set it again.
+    """
+    descriptor = _new_descriptor()
+    function = "mluOpSetTensorDescriptor_v2"
+    status = lib.mluOpSetTensorDescriptor_v2(descriptor, layout, _ALL[dtype], len(shape), shape)
+    check(status, function)
+    return descriptor
+
+
+def _new_descriptor() -> CData:
+    out = ffi.new("mluOpTensorDescriptor_t *")
+    check(lib.mluOpCreateTensorDescriptor(out), "mluOpCreateTensorDescriptor")
+    return ffi.gc(out[0], lib.mluOpDestroyTensorDescriptor)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Point-wise spatial attention: spread masks over the map that they attend to, and back."""
+
+from typing import SupportsIndex
+
+from pymluops._call import Call
+from pymluops._handle import Handle
+from pymluops._tensor import FLOAT, Array, ArrayLike
+from pymluops.capi import Layout
+
+_TYPES = {"collect": 0, "distribute": 1}
+
+
+def psamask_forward(
+    x: ArrayLike,
+    *,
+    psa_type: SupportsIndex | str,
+    h_mask: SupportsIndex,
+    w_mask: SupportsIndex,
+    out: Array | None = None,
+    handle: Handle | None = None,
+) -> Array:
+    """Spread the mask of each pixel over the map that it attends to.
+
+    With the target (th, tw) = (h + u - (h_mask-1)//2, w + v - (w_mask-1)//2) inside the map,
+    collect: ``y[n, h, w, th*W + tw] = x[n, h, w, u*w_mask + v]``, and
+    distribute: ``y[n, th, tw, h*W + w] = x[n, h, w, u*w_mask + v]``; 0 everywhere else.
+
+    Parameters
+    ----------
+    x : array_like, [N, H, W, h_mask*w_mask], float32
+        A mask for each pixel.
+    psa_type : int or str
+        0 or "collect", 1 or "distribute".
+    h_mask, w_mask : int
+        Height and width of the masks.
+    out : array, [N, H, W, H*W], float32, optional
+        Where the result goes.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    array, [N, H, W, H*W], float32
+        `out`, or a new array. Values are copied bit by bit.
+
+    Raises
+    ------
+    BadTypeError
+        `x` or `out` is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong: the text names it.
+
+    Examples
+    --------
+    One pixel looks at itself and its right neighbour.
+
+    >>> import numpy as np, pymluops
+    >>> x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
+    >>> pymluops.psamask_forward(x, psa_type="collect", h_mask=1, w_mask=3)[0, 0]
+    array([[2., 3.],
+           [4., 5.]], dtype=float32)
+    """
+    call = Call("mluOpPsamaskForward", handle, Layout.NHWC)
+    masks = call.input("x", x, dtypes=FLOAT)
+    kind = _kind(call, psa_type)
+    height, width = call.integer("h_mask", h_mask), call.integer("w_mask", w_mask)
+    n, h, w, _ = masks.shape
+    y = call.output("out", out, (n, h, w, h * w), masks.dtype)
+    call.run(kind, masks, height, width, y)
+    return y.result  # type: ignore[no-any-return]
+
+
+def psamask_backward(
+    dy: ArrayLike,
+    *,
+    psa_type: SupportsIndex | str,
+    h_mask: SupportsIndex,
+    w_mask: SupportsIndex,
+    out: Array | None = None,
+    handle: Handle | None = None,
+) -> Array:
+    """Gather the gradient of `psamask_forward`.
+
+    Each ``dx[n, h, w, u*w_mask + v]`` takes the element of `dy` that the forward function wrote
+    from there, and 0 where that target is outside the map.
+
+    Parameters
+    ----------
+    dy : array_like, [N, H, W, H*W], float32
+        The gradient of the result of `psamask_forward`.
+    psa_type : int or str
+        0 or "collect", 1 or "distribute".
+    h_mask, w_mask : int
+        Height and width of the masks.
+    out : array, [N, H, W, h_mask*w_mask], float32, optional
+        Where the result goes.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    array, [N, H, W, h_mask*w_mask], float32
+        `out`, or a new array. Values are copied bit by bit.
+
+    Raises
+    ------
+    BadTypeError
+        `dy` or `out` is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong: the text names it.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> dy = np.array([[[[2, 3], [4, 5]]]], np.float32)
+    >>> pymluops.psamask_backward(dy, psa_type="collect", h_mask=1, w_mask=3)[0, 0]
+    array([[0., 2., 3.],
+           [4., 5., 0.]], dtype=float32)
+    """
+    call = Call("mluOpPsamaskBackward", handle, Layout.NHWC)
+    spread = call.input("dy", dy, dtypes=FLOAT)
+    kind = _kind(call, psa_type)
+    height, width = call.integer("h_mask", h_mask), call.integer("w_mask", w_mask)
+    n, h, w, _ = spread.shape
+    dx = call.output("out", out, (n, h, w, max(height, 0) * max(width, 0)), spread.dtype)
+    call.run(kind, spread, height, width, dx)
+    return dx.result  # type: ignore[no-any-return]
+
+
+def _kind(call: Call, psa_type: SupportsIndex | str) -> int:
+    if not isinstance(psa_type, str):
+        return call.integer("psa_type", psa_type)
+    if psa_type not in _TYPES:
+        call.refuse("psa_type", f'{psa_type!r} given, expected "collect" (0) or "distribute" (1)')
+    return _TYPES[psa_type]
