@@ -24,4 +24,25 @@ from pymluops.errors import (
 )
 from pymluops.ops.psamask import psamask_backward, psamask_forward
 
+__all__ = [
+    "AllocFailedError",
+    "ArchMismatchError",
+    "BadParamError",
+    "BadTypeError",
+    "ExecutionFailedError",
+    "Handle",
+    "InternalError",
+    "MluOpError",
+    "NotInitializedError",
+    "NotSupportedError",
+    "NumericalOverflowError",
+    "default_handle",
+    "get_num_threads",
+    "psamask_backward",
+    "psamask_forward",
+    "set_num_threads",
+    "supported_isas",
+    "threads",
+]
+
 _log.install()

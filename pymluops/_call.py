@@ -105,9 +105,7 @@ class Call:
             self._empty_input = True
         return Tensor(array, self._descriptor(name, array.shape, array.dtype))
 
-    def output(
-        self, name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
-    ) -> Tensor:
+    def output(self, name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         """Return what the operator writes: the array that the caller gave, or a new one."""
         if given is not None:
             array = as_output(self._function, name, given, shape, dtype)

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Self
 
-from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
 from pymluops._scalars import c_int
+from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
 from pymluops.errors import NotInitializedError, bad_type, check
 
 _forks = 0  # how often this process has been forked off since the import
@@ -105,7 +106,7 @@ class Handle:
                 ffi.release(self._cdata)
                 self._cdata = None
 
-    def __enter__(self) -> "Handle":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -18,7 +18,7 @@ _logger.addHandler(logging.NullHandler())
 
 
 @ffi.def_extern()
-def pymluops_log(level, message, _user_data):  # type: ignore[no-untyped-def] # noqa: D103
+def pymluops_log(level, message, _user_data):  # type: ignore[no-untyped-def]
     text = ffi.string(message).decode("utf-8", "replace")
     _logger.log(_LEVELS.get(level, logging.ERROR), "%s", text)
 

@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of the compiled module: what cffi makes of the C headers."""
+# Types of the compiled module: what cffi makes of the C headers.
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 class CData:
-    """A C value or pointer held by Python."""
-
     def __getitem__(self, index: int) -> Any: ...
     def __setitem__(self, index: int, value: Any) -> None: ...
     def __int__(self) -> int: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
 
-class CType:
-    """A C type."""
+class CType: ...
 
 class _FFI:
     NULL: CData
-    CData: type[CData]
-    CType: type[CType]
     error: type[Exception]
     def new(self, cdecl: str | CType, init: Any = ...) -> CData: ...
     def cast(self, cdecl: str | CType, source: Any) -> CData: ...
@@ -139,7 +134,7 @@ class _Lib:
         layout: int,
         dtype: int,
         dimNb: int,
-        dimSize: CData,
+        dimSize: CData | Sequence[int],
         /,
     ) -> int: ...
     def mluOpSetTensorDescriptor_v2(
@@ -148,7 +143,7 @@ class _Lib:
         layout: int,
         dtype: int,
         dimNb: int,
-        dimSize: CData,
+        dimSize: CData | Sequence[int],
         /,
     ) -> int: ...
     def mluOpSetTensorDescriptorEx(
@@ -220,7 +215,7 @@ class _Lib:
         layout: CData,
         dtype: CData,
         dimNb: CData,
-        dimSize: CData,
+        dimSize: CData | Sequence[int],
         /,
     ) -> int: ...
     def mluOpGetTensorDescriptor_v2(
@@ -229,7 +224,7 @@ class _Lib:
         layout: CData,
         dtype: CData,
         dimNb: CData,
-        dimSize: CData,
+        dimSize: CData | Sequence[int],
         /,
     ) -> int: ...
     def mluOpGetTensorDescriptorEx(

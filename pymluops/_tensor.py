@@ -90,7 +90,7 @@ def _share(function: str, name: str, value: object) -> Array | None:
     """View the memory of another library's array; None for what is no array."""
     try:
         if hasattr(value, "__dlpack__"):
-            return np.from_dlpack(value)  # type: ignore[arg-type]
+            return np.from_dlpack(value)
         if any(
             hasattr(value, way) for way in ("__array_interface__", "__array_struct__", "__array__")
         ):

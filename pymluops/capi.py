@@ -20,7 +20,7 @@ from pymluops._native import ffi, lib
 if TYPE_CHECKING:
     from pymluops._native import CData
 else:
-    CData = ffi.CData
+    CData = type(ffi.NULL)
 
 __all__ = [
     "AtomicsMode",

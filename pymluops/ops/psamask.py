@@ -68,7 +68,7 @@ def psamask_forward(
     n, h, w, _ = masks.shape
     y = call.output("out", out, (n, h, w, h * w), masks.dtype)
     call.run(kind, masks, height, width, y)
-    return y.result  # type: ignore[no-any-return]
+    return y.result
 
 
 def psamask_backward(
@@ -125,7 +125,7 @@ def psamask_backward(
     n, h, w, _ = spread.shape
     dx = call.output("out", out, (n, h, w, max(height, 0) * max(width, 0)), spread.dtype)
     call.run(kind, spread, height, width, dx)
-    return dx.result  # type: ignore[no-any-return]
+    return dx.result
 
 
 def _kind(call: Call, psa_type: SupportsIndex | str) -> int:

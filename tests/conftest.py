@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of all tests: handles for each instruction set, seeded random numbers, a clean slate."""
+
+import os
+import random
+import zlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import pymluops
+
+# What the caller's environment says must not decide whether tests pass.
+ISAS = pymluops.supported_isas()
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the MLUOP_* variables of whoever runs the tests."""
+    for name in list(os.environ):
+        if name.startswith("MLUOP_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(params=ISAS)
+def isa(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test once for each instruction set of this machine; handles made in it use that one."""
+    monkeypatch.setenv("MLUOP_CPU_ISA", request.param)
+    return str(request.param)
+
+
+@pytest.fixture
+def handle(isa: str) -> Iterator[pymluops.Handle]:
+    """Make a handle for each instruction set in turn."""
+    with pymluops.Handle() as made:
+        assert made.isa_name == isa
+        yield made
+
+
+@pytest.fixture
+def for_each_thread_count(
+    handle: pymluops.Handle,
+) -> Callable[[Callable[[], object]], list[object]]:
+    """Return a function that runs something with several thread counts of `handle`.
+
+    The results come back in a list, that of one thread first.
+    """
+
+    def run(something: Callable[[], object]) -> list[object]:
+        results = []
+        for count in (1, 2, 3, 8):
+            handle.num_threads = count
+            results.append(something())
+        handle.num_threads = 0
+        return results
+
+    return run
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """Return the seed of this test: that of its name, or of PYMLUOPS_TEST_SEED.
+
+    It is in the report of a test that fails.
+    """
+    given = os.environ.get("PYMLUOPS_TEST_SEED")
+    number = int(given) if given else zlib.crc32(request.node.nodeid.encode())
+    request.node.user_properties.append(("seed", number))
+    random.seed(number)
+    return number
+
+
+@pytest.fixture
+def rng(seed: int) -> np.random.Generator:
+    """Return seeded random numbers."""
+    return np.random.default_rng(seed)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    for name, value in item.user_properties:
+        if name == "seed" and report.failed:
+            report.sections.append(("seed", f"PYMLUOPS_TEST_SEED={value}"))
+    return report
