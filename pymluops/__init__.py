@@ -22,6 +22,11 @@ from pymluops.errors import (
     NotSupportedError,
     NumericalOverflowError,
 )
+from pymluops.ops.border_align import border_align_backward, border_align_forward
+from pymluops.ops.carafe import carafe_backward, carafe_forward
+from pymluops.ops.deform_roi_pool import deform_roi_pool_backward, deform_roi_pool_forward
+from pymluops.ops.masked_col2im import masked_col2im_forward
+from pymluops.ops.masked_im2col import masked_im2col_forward
 from pymluops.ops.psamask import psamask_backward, psamask_forward
 
 __all__ = [
@@ -36,8 +41,16 @@ __all__ = [
     "NotInitializedError",
     "NotSupportedError",
     "NumericalOverflowError",
+    "border_align_backward",
+    "border_align_forward",
+    "carafe_backward",
+    "carafe_forward",
     "default_handle",
+    "deform_roi_pool_backward",
+    "deform_roi_pool_forward",
     "get_num_threads",
+    "masked_col2im_forward",
+    "masked_im2col_forward",
     "psamask_backward",
     "psamask_forward",
     "set_num_threads",

@@ -23,7 +23,7 @@ from pymluops._tensor import (
     packed_descriptor,
 )
 from pymluops.capi import CData, Layout, Status, ffi, lib
-from pymluops.errors import AllocFailedError, bad_type, bad_value, check
+from pymluops.errors import AllocFailedError, BadParamError, bad_type, bad_value, check
 
 # The library refuses tensors of this many elements or more.
 _TOO_MANY = 2**31
@@ -163,7 +163,7 @@ class Call:
             return packed_descriptor(
                 shape, dtype, self._layout if len(shape) == 4 else Layout.ARRAY
             )
-        except OverflowError:
+        except (OverflowError, BadParamError):
             raise bad_value(self._function, name, f"shape {shape} is too large") from None
 
     def _new(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

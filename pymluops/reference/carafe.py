@@ -86,9 +86,9 @@ def carafe_backward(
     with np.errstate(all="ignore"):
         for kh, kw, (rows, cols), (from_rows, from_cols) in _taps(height, width, k):
             here = grad[:, rows, :, cols]
-            grad_mask[:, rows, :, cols, :, :, kh, kw] = (
-                here * x[:, from_rows, :, from_cols]
-            ).sum(-1)
+            grad_mask[:, rows, :, cols, :, :, kh, kw] = (here * x[:, from_rows, :, from_cols]).sum(
+                -1
+            )
             grad_input[:, from_rows, from_cols] += (
                 weights[:, rows, :, cols, :, :, kh, kw, None] * here
             ).sum((2, 4))

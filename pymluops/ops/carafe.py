@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CARAFE: content-aware upsampling, each output pixel with a kernel of its own."""
+
+from functools import lru_cache
+from typing import Any, SupportsIndex
+
+from pymluops._call import Call
+from pymluops._handle import Handle
+from pymluops._tensor import Array, ArrayLike
+from pymluops.capi import CData, Layout, ffi, lib
+from pymluops.errors import check
+
+
+def carafe_forward(
+    input: ArrayLike,
+    mask: ArrayLike,
+    *,
+    kernel_size: SupportsIndex,
+    group_size: SupportsIndex,
+    scale_factor: SupportsIndex,
+    out: Array | None = None,
+    handle: Handle | None = None,
+) -> Array:
+    """Upsample by kernels that the mask gives for each output pixel.
+
+    With k = kernel_size, s = scale_factor, r = (k-1)//2 and g the group of channel c:
+    ``output[n, p, q, c] = sum over i, j of
+    mask[n, p, q, (g*k + i)*k + j] * input[n, p//s + i - r, q//s + j - r, c]``, where taps outside
+    the input are left out.
+
+    Parameters
+    ----------
+    input : array_like, [N, H, W, C], float16 or float32
+        The feature map.
+    mask : array_like, [N, s*H, s*W, group_size*k*k], the dtype of `input`
+        A kernel for each output pixel and group of channels.
+    kernel_size : int
+        Odd, at most 45.
+    group_size : int
+        Divides C.
+    scale_factor : int
+        At most 5.
+    out : array, [N, s*H, s*W, C], the dtype of `input`, optional
+        Where the result goes.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    array, [N, s*H, s*W, C], the dtype of `input`
+        `out`, or a new array. Sums are float32, and rounded once.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong: the text names it.
+    NotSupportedError
+        A kernel or scale beyond the limits above, or a tensor of 2**31 elements or more.
+
+    Examples
+    --------
+    A kernel of size 1 and value 1 is nearest-neighbour upsampling.
+
+    >>> import numpy as np, pymluops
+    >>> x = np.array([[[[1], [2]]]], np.float32)
+    >>> y = pymluops.carafe_forward(x, np.ones((1, 2, 4, 1), np.float32),
+    ...                             kernel_size=1, group_size=1, scale_factor=2)
+    >>> y[0, :, :, 0]
+    array([[1., 1., 2., 2.],
+           [1., 1., 2., 2.]], dtype=float32)
+    """
+    call = Call("mluOpCarafeForward", handle, Layout.NHWC)
+    x = call.input("input", input)
+    kernels = call.input("mask", mask)
+    settings, scale = _settings(call, kernel_size, group_size, scale_factor)
+    n, h, w, c = x.shape
+    y = call.output("out", out, (n, h * scale, w * scale, c), x.dtype)
+    call.run(settings, x, kernels, y)
+    return y.result
+
+
+def carafe_backward(
+    input: ArrayLike,
+    mask: ArrayLike,
+    grad_output: ArrayLike,
+    *,
+    kernel_size: SupportsIndex,
+    group_size: SupportsIndex,
+    scale_factor: SupportsIndex,
+    out: tuple[Array | None, Array | None] | None = None,
+    handle: Handle | None = None,
+) -> tuple[Array, Array]:
+    """Compute the gradients of `carafe_forward` for its input and its mask.
+
+    ``grad_mask[n, p, q, (g*k + i)*k + j]`` is the sum over the channels c of group g of
+    ``grad_output[n, p, q, c] * input[n, p//s + i - r, q//s + j - r, c]``, and
+    ``grad_input[n, y, x, c]`` the sum of ``grad_output[n, p, q, c] * mask[n, p, q, (g*k + i)*k +
+    j]`` over all p, q, i, j that read ``input[n, y, x, c]``.
+
+    Parameters
+    ----------
+    input : array_like, [N, H, W, C], float16 or float32
+        The input of `carafe_forward`.
+    mask : array_like, [N, s*H, s*W, group_size*k*k], the dtype of `input`
+        The mask of `carafe_forward`.
+    grad_output : array_like, [N, s*H, s*W, C], the dtype of `input`
+        The gradient of the result of `carafe_forward`.
+    kernel_size : int
+        Odd, at most 137.
+    group_size, scale_factor : int
+        As in `carafe_forward`.
+    out : tuple of two arrays, optional
+        Where grad_input and grad_mask go; None for a new array.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    grad_input : array, [N, H, W, C], the dtype of `input`
+    grad_mask : array, [N, s*H, s*W, group_size*k*k], the dtype of `input`
+
+    Raises
+    ------
+    BadTypeError
+        An argument is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong: the text names it.
+    NotSupportedError
+        A kernel beyond the limit above, or a tensor of 2**31 elements or more.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> x = np.array([[[[1], [2]]]], np.float32)
+    >>> ones = np.ones((1, 2, 4, 1), np.float32)
+    >>> grad_input, grad_mask = pymluops.carafe_backward(
+    ...     x, ones, ones, kernel_size=1, group_size=1, scale_factor=2)
+    >>> grad_input[0, :, :, 0], grad_mask[0, 0, :, 0]
+    (array([[4., 4.]], dtype=float32), array([1., 1., 2., 2.], dtype=float32))
+    """
+    call = Call("mluOpCarafeBackward", handle, Layout.NHWC)
+    x = call.input("input", input)
+    kernels = call.input("mask", mask)
+    dy = call.input("grad_output", grad_output)
+    settings, _ = _settings(call, kernel_size, group_size, scale_factor)
+    out_input, out_mask = call.several(("grad_input", "grad_mask"), out)
+    dx = call.output("out[0]", out_input, x.shape, x.dtype)
+    dmask = call.output("out[1]", out_mask, kernels.shape, x.dtype)
+    call.run(settings, x, kernels, dy, dx, dmask)
+    return dx.result, dmask.result
+
+
+def _settings(
+    call: Call, kernel_size: SupportsIndex, group_size: SupportsIndex, scale_factor: SupportsIndex
+) -> tuple[CData, int]:
+    """Return the CARAFE descriptor, which judges its numbers, and the scale factor."""
+    scale = call.integer("scale_factor", scale_factor)
+    kernel = call.integer("kernel_size", kernel_size)
+    return _descriptor(kernel, call.integer("group_size", group_size), scale), scale
+
+
+@lru_cache(maxsize=64)
+def _descriptor(*numbers: int) -> CData:
+    out: Any = ffi.new("mluOpCarafeDescriptor_t *")
+    check(lib.mluOpCreateCarafeDescriptor(out), "mluOpCreateCarafeDescriptor")
+    descriptor = ffi.gc(out[0], lib.mluOpDestroyCarafeDescriptor)
+    check(lib.mluOpSetCarafeDescriptor(descriptor, 4, *numbers), "mluOpSetCarafeDescriptor")
+    return descriptor

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deformable RoI pooling: means over the bins of regions of interest, moved by learnt offsets."""
+
+from typing import Any, SupportsFloat, SupportsIndex
+
+from pymluops._call import ABSENT, Call, Tensor
+from pymluops._handle import Handle
+from pymluops._tensor import Array, ArrayLike
+from pymluops.capi import Layout
+
+
+def deform_roi_pool_forward(
+    input: ArrayLike,
+    rois: ArrayLike,
+    offset: ArrayLike | None = None,
+    *,
+    pooled_height: SupportsIndex,
+    pooled_width: SupportsIndex,
+    spatial_scale: SupportsFloat = 1.0,
+    sampling_ratio: SupportsIndex = 0,
+    gamma: SupportsFloat = 0.1,
+    out: Array | None = None,
+    handle: Handle | None = None,
+) -> Array:
+    """Average bilinear samples over each bin of each region.
+
+    ``output[r, ph, pw, c]`` is the mean of ``input[batch, y, x, c]`` over a grid of points (y, x)
+    in bin (ph, pw) of region r, after the bin has moved by ``gamma * (width, height) of the region
+    * offset[r, :, ph, pw]``. A point outside the map counts as 0.
+
+    Parameters
+    ----------
+    input : array_like, [N, H, W, C], float16 or float32
+        The feature map.
+    rois : array_like, [R, 5], the dtype of `input`
+        Regions (image number, x1, y1, x2, y2).
+    offset : array_like, [R, 2, pooled_height, pooled_width], the dtype of `input`, optional
+        How far each bin moves in x and in y.
+    pooled_height, pooled_width : int
+        The number of bins.
+    spatial_scale : float, default 1.0
+        Pixels of the map for one unit of the regions.
+    sampling_ratio : int, default 0
+        The grid has this many points in each direction; 0 is about one for each pixel.
+    gamma : float, default 0.1
+        The scale of the offsets.
+    out : array, [R, pooled_height, pooled_width, C], the dtype of `input`, optional
+        Where the result goes.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    array, [R, pooled_height, pooled_width, C], the dtype of `input`
+        `out`, or a new array.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+    NotSupportedError
+        A tensor of 2**31 elements or more.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> image = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    >>> rois = np.array([[0, 0.5, 0.5, 1.5, 1.5]], np.float32)
+    >>> pymluops.deform_roi_pool_forward(image, rois, pooled_height=1, pooled_width=1)
+    array([[[[1.5]]]], dtype=float32)
+    """
+    call = Call("mluOpDeformRoiPoolForward", handle, Layout.NHWC)
+    x = call.input("input", input)
+    regions = call.input("rois", rois, ndim=2)
+    moves = _offset(call, offset)
+    numbers = _numbers(call, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma)
+    # With no bins the result would be empty, and the library would blame that.
+    bins = max(numbers[0], 1), max(numbers[1], 1)
+    y = call.output("out", out, (regions.shape[0], *bins, x.shape[3]), x.dtype)
+    call.run(x, regions, moves, *numbers, y)
+    return y.result
+
+
+def deform_roi_pool_backward(
+    grad_output: ArrayLike,
+    input: ArrayLike,
+    rois: ArrayLike,
+    offset: ArrayLike | None = None,
+    *,
+    pooled_height: SupportsIndex,
+    pooled_width: SupportsIndex,
+    spatial_scale: SupportsFloat = 1.0,
+    sampling_ratio: SupportsIndex = 0,
+    gamma: SupportsFloat = 0.1,
+    out: tuple[Array | None, Array | None] | None = None,
+    handle: Handle | None = None,
+) -> tuple[Array, Array | None]:
+    """Compute the gradients of `deform_roi_pool_forward` for its input and its offset.
+
+    Each sample adds ``weight * grad_output[r, ph, pw, c] / samples`` to the four pixels around it,
+    and its share of ``gamma * (width, height) of the region * slope of the input`` to
+    ``grad_offset[r, :, ph, pw]``.
+
+    Parameters
+    ----------
+    grad_output : array_like, [R, pooled_height, pooled_width, C], float16 or float32
+        The gradient of the result of `deform_roi_pool_forward`.
+    input, rois, offset : array_like, the dtype of `grad_output`
+        As in `deform_roi_pool_forward`.
+    pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma
+        As in `deform_roi_pool_forward`.
+    out : tuple of two arrays, optional
+        Where grad_input and grad_offset go; None for a new array.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    grad_input : array, [N, H, W, C], the dtype of `grad_output`
+    grad_offset : array, [R, 2, pooled_height, pooled_width], the dtype of `grad_output`, or None
+        None without an offset.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+    NotSupportedError
+        A tensor of 2**31 elements or more.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> image = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    >>> rois = np.array([[0, 0.5, 0.5, 1.5, 1.5]], np.float32)
+    >>> grad = np.full((1, 1, 1, 1), 8, np.float32)
+    >>> grad_input, grad_offset = pymluops.deform_roi_pool_backward(
+    ...     grad, image, rois, np.zeros((1, 2, 1, 1), np.float32), pooled_height=1, pooled_width=1)
+    >>> grad_input[0, :, :, 0], grad_offset[0, :, 0, 0]
+    (array([[2., 2.],
+           [2., 2.]], dtype=float32), array([0.8, 1.6], dtype=float32))
+    """
+    call = Call("mluOpDeformRoiPoolBackward", handle, Layout.NHWC)
+    dy = call.input("grad_output", grad_output)
+    x = call.input("input", input)
+    regions = call.input("rois", rois, ndim=2)
+    moves = _offset(call, offset)
+    numbers = _numbers(call, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma)
+    out_input, out_offset = call.several(("grad_input", "grad_offset"), out)
+    dx = call.output("out[0]", out_input, x.shape, x.dtype)
+    doffset = _grad_offset(call, out_offset, moves)
+    call.run(dy, x, regions, moves, *numbers, dx, doffset)
+    return dx.result, None if doffset is ABSENT else doffset.result
+
+
+def _offset(call: Call, offset: ArrayLike | None) -> Tensor:
+    return ABSENT if offset is None else call.input("offset", offset)
+
+
+def _grad_offset(call: Call, given: Any, offset: Tensor) -> Tensor:
+    if offset is not ABSENT:
+        return call.output("out[1]", given, offset.shape, offset.dtype)
+    if given is not None:
+        call.refuse("out[1]", "given, expected None as there is no offset")
+    return ABSENT
+
+
+def _numbers(
+    call: Call,
+    pooled_height: SupportsIndex,
+    pooled_width: SupportsIndex,
+    spatial_scale: SupportsFloat,
+    sampling_ratio: SupportsIndex,
+    gamma: SupportsFloat,
+) -> tuple[int, int, float, int, float]:
+    return (
+        call.integer("pooled_height", pooled_height),
+        call.integer("pooled_width", pooled_width),
+        call.real("spatial_scale", spatial_scale),
+        call.integer("sampling_ratio", sampling_ratio),
+        call.real("gamma", gamma),
+    )
