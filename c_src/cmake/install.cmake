@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` gives: headers, libraries, the CMake package mluops (target
-# mluops::mluops) and mluops.pc. All of it may be moved to another place afterwards.
+# What `cmake --install` gives: headers, libraries, the CMake package mluops (targets
+# mluops::mluops and mluops::cnrt) and mluops.pc. All of it may be moved to another place afterwards.
 
 include(CMakePackageConfigHelpers)
 
+if(BUILD_SHARED_LIBS)
+  set(library_type SHARED)
+else()
+  set(library_type STATIC)
+endif()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mluops)
 
-install(FILES include/mlu_op.h include/mlu_op_cpu.h include/cnrt.h
+install(FILES include/mlu_op.h include/mlu_op_cpu.h include/cnrt.h include/cn_api.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS mluops EXPORT mluops-targets)
+install(TARGETS mluops cnrt cndrv EXPORT mluops-targets)
+# For "-lcndrv": a text file that sends the linker on to libcnrt.
+set(cndrv_script ${PROJECT_BINARY_DIR}/generated/libcndrv${CMAKE_${library_type}_LIBRARY_SUFFIX})
+file(CONFIGURE OUTPUT ${cndrv_script} CONTENT "/* GNU ld script */\nINPUT(-lcnrt)\n")
+install(FILES ${cndrv_script} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_dir})
 
 set(MLUOP_THREADING_USED ${threading})

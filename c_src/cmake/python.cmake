@@ -19,6 +19,8 @@ add_custom_command(
 
 Python_add_library(_native MODULE USE_SABI 3.10 WITH_SOABI ${native_source})
 target_link_libraries(_native PRIVATE mluops)
+# The module needs no host runtime, though programs that link mluops get it.
+target_link_options(_native PRIVATE LINKER:--as-needed)
 set_target_properties(_native PROPERTIES C_VISIBILITY_PRESET hidden
                                          INSTALL_RPATH $ORIGIN/${CMAKE_INSTALL_LIBDIR})
 install(TARGETS _native DESTINATION . COMPONENT python)
