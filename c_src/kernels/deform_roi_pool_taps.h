@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_KERNELS_DEFORM_ROI_POOL_TAPS_H_
+#define MLUOP_KERNELS_DEFORM_ROI_POOL_TAPS_H_
+
+/* Merges the samples of a bin along each axis into one tap per pixel row or column.
+
+   A sample touches its pixels even with weight 0, and 0 * infinity is NaN. So that merging changes
+   nothing, a pixel that some samples touch with weight 0 and others with more gets a second tap, of
+   weight 0. */
+
+#include "kernels/bilinear.h"
+#include "kernels/deform_roi_pool_bin.h"
+
+/* Up to so many samples per pixel each one is computed. Beyond, those between the same two pixels
+   are counted by binary search: exactly if they take at most so many different coordinates, and
+   otherwise at the mean of their coordinates before rounding (the roundings of so many different
+   coordinates cancel to a few 1e-7 of a weight). */
+enum { MANY_SAMPLES = 256 };
+
+/* The sums over the samples so far for a pixel that later samples may touch as well. */
+struct pending {
+  double weight, slope, step;
+  int touched, touched_by_zero;
+};
+
+struct merger {
+  struct pending low, high; /* of the pixels at, at + 1 */
+  int64_t at;
+  double mean;       /* 1 / grid */
+  struct range clip; /* pixels that get taps */
+  struct deform_roi_pool_tap *taps;
+  int64_t count;
+};
+
+MLUOP_INLINE void put_tap(struct merger *m, int64_t at, const struct pending *sum) {
+  if (!sum->touched || at < m->clip.begin || at >= m->clip.end) return;
+  m->taps[m->count++] =
+      (struct deform_roi_pool_tap){(int32_t)at, (float)(sum->weight * m->mean),
+                                   (float)(sum->slope * m->mean), (float)(sum->step * m->mean)};
+  if (sum->touched_by_zero && sum->weight != 0.0) {
+    m->taps[m->count++] = (struct deform_roi_pool_tap){.at = (int32_t)at};
+  }
+}
+
+/* Makes `at` the lower of the two pending pixels; it is not below the present one. */
+MLUOP_INLINE void move_to(struct merger *m, int64_t at) {
+  if (at == m->at) return;
+  const struct pending none = {0};
+  put_tap(m, m->at, &m->low);
+  if (at == m->at + 1) {
+    m->low = m->high;
+  } else {
+    put_tap(m, m->at + 1, &m->high);
+    m->low = none;
+  }
+  m->high = none;
+  m->at = at;
+}
+
+/* `count` samples between the same pixels: their mean fraction of the way from low to high, and
+   their mean coordinate before clamping. */
+MLUOP_INLINE void add_samples(struct merger *m, int64_t count, const struct mluop_axis *where,
+                              double at, double frac_low, double frac_high) {
+  const double n = (double)count;
+  move_to(m, where->low);
+  m->low.weight += n * frac_low;
+  m->low.slope += n * ((double)where->high - at);
+  m->low.step -= n;
+  m->low.touched = 1;
+  struct pending *high = where->high == where->low ? &m->low : &m->high;
+  high->weight += n * frac_high;
+  high->slope += n * (at - (double)where->low);
+  high->step += n;
+  high->touched = 1;
+  high->touched_by_zero |= frac_high == 0.0;
+}
+
+/* Samples at one and the same coordinate, which is inside. */
+MLUOP_INLINE void add_coordinate(struct merger *m, int64_t count, float at, int64_t extent) {
+  struct mluop_axis where = {0};
+  if (!mluop_axis_at(at, extent, &where)) return;
+  add_samples(m, count, &where, (double)at, (double)(1.0f - where.frac), (double)where.frac);
+}
+
+/* The end of the samples that lie between the same two pixels as sample `begin`, and on the same
+   side of 0, up to which coordinates are clamped. */
+static inline int64_t cell_end(const struct axis *axis, struct range samples, float at) {
+  if (at < 0.0f) return first_sample_from(axis, samples.begin, samples.end, 0.0f);
+  const int64_t low = (int64_t)at;
+  if (low >= axis->extent - 1) return samples.end;
+  return first_sample_from(axis, samples.begin, samples.end, (float)(low + 1));
+}
+
+/* All samples of one cell, which are many, by their distinct coordinates or by their mean. */
+static inline void add_cell(struct merger *m, const struct axis *axis, struct range cell) {
+  const float first = sample_at(axis, cell.begin), last = sample_at(axis, cell.end - 1);
+  const int64_t distinct = (int64_t)mluop_bits_of_float(last) - (int64_t)mluop_bits_of_float(first);
+  if (distinct < MANY_SAMPLES && distinct > -MANY_SAMPLES) {
+    for (int64_t i = cell.begin; i < cell.end;) {
+      const float at = sample_at(axis, i);
+      const int64_t begin = i;
+      i = at < last ? first_sample_from(axis, i + 1, cell.end, next_above(at)) : cell.end;
+      add_coordinate(m, i - begin, at, axis->extent);
+    }
+    return;
+  }
+  struct mluop_axis where = {0};
+  if (!mluop_axis_at(first, axis->extent, &where)) return;
+  const double middle = (double)(cell.begin + cell.end) * 0.5; /* of the numbers i + 0.5 */
+  const double position = axis->bin < 0.0f ? (double)axis->grid - middle : middle;
+  const double at = (double)axis->start + position * (double)axis->bin / (double)axis->grid;
+  double frac = first < 0.0f || where.high == where.low ? 0.0 : at - (double)where.low;
+  frac = frac < 0.0 ? 0.0 : frac > 1.0 ? 1.0 : frac;
+  add_samples(m, cell.end - cell.begin, &where, at, 1.0 - frac, frac);
+}
+
+/* The taps of an axis on the pixels in `clip`, in ascending order; their number is returned. There
+   are at most two per pixel, and at most four per sample. */
+MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip,
+                               struct deform_roi_pool_tap *taps) {
+  const struct range samples = samples_within(axis, clip);
+  if (samples.begin >= samples.end) return 0;
+  struct merger m = {
+      .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
+  const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
+  const int64_t cells = (int64_t)last - (int64_t)first + 1;
+  if (samples.end - samples.begin <= MANY_SAMPLES * cells) {
+    for (int64_t i = samples.begin; i < samples.end; i++) {
+      add_coordinate(&m, 1, sample_at(axis, i), axis->extent);
+    }
+  } else {
+    for (int64_t i = samples.begin; i < samples.end;) {
+      const struct range rest = {i, samples.end};
+      const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
+      if (cell.end - cell.begin > MANY_SAMPLES) {
+        add_cell(&m, axis, cell);
+        i = cell.end;
+      } else {
+        for (; i < cell.end; i++) add_coordinate(&m, 1, sample_at(axis, i), axis->extent);
+      }
+    }
+  }
+  move_to(&m, INT64_MAX / 2);
+  return m.count;
+}
+
+#endif /* MLUOP_KERNELS_DEFORM_ROI_POOL_TAPS_H_ */
