@@ -104,7 +104,7 @@ const char *MLUOP_WIN_API mluOpCpuGetSupportedIsas(void);
 /** The version of this library itself, such as "0.1.0". A constant string. */
 const char *MLUOP_WIN_API mluOpCpuGetVersion(void);
 
-/** How this library was built: compiler, build type and threading. A constant string. */
+/** How this library was built: compiler, build type, threading, sanitizers. A constant string. */
 const char *MLUOP_WIN_API mluOpCpuGetBuildInfo(void);
 
 /* cdef end */

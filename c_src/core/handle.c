@@ -152,7 +152,7 @@ const char *mluOpCpuGetVersion(void) { return MLUOP_CPU_VERSION; }
 #endif
 
 const char *mluOpCpuGetBuildInfo(void) {
-  return COMPILER __VERSION__ ", " MLUOP_CPU_BUILD_TYPE ", " MLUOP_CPU_THREADING;
+  return COMPILER __VERSION__ ", " MLUOP_CPU_BUILD_TYPE ", " MLUOP_CPU_BUILD_KIND;
 }
 
 void *mluop_scratch(mluOpHandle_t handle, size_t bytes) {
