@@ -103,7 +103,7 @@ int mluop_num_threads(mluOpHandle_t handle);
 
 static inline int64_t mluop_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t mluop_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t mluop_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t mluop_div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* The largest block of items, at least 1, whose cost stays near `block_cost`; costs in any unit. */
 static inline int64_t mluop_grain(int64_t block_cost, int64_t item_cost) {
