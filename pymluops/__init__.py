@@ -2,6 +2,8 @@
 """The MLU-OPS vision operators on CPUs, as NumPy functions over a C library."""
 
 from pymluops import _log
+from pymluops._config import include_path, library_path, show_config
+from pymluops._descriptor import TensorDescriptor
 from pymluops._handle import (
     Handle,
     default_handle,
@@ -41,6 +43,7 @@ __all__ = [
     "NotInitializedError",
     "NotSupportedError",
     "NumericalOverflowError",
+    "TensorDescriptor",
     "border_align_backward",
     "border_align_forward",
     "carafe_backward",
@@ -49,11 +52,14 @@ __all__ = [
     "deform_roi_pool_backward",
     "deform_roi_pool_forward",
     "get_num_threads",
+    "include_path",
+    "library_path",
     "masked_col2im_forward",
     "masked_im2col_forward",
     "psamask_backward",
     "psamask_forward",
     "set_num_threads",
+    "show_config",
     "supported_isas",
     "threads",
 ]

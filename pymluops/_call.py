@@ -11,6 +11,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 
+from pymluops._descriptor import packed_descriptor
 from pymluops._handle import Handle, resolve
 from pymluops._scalars import c_extent, c_float, c_int, shown
 from pymluops._tensor import (
@@ -20,7 +21,6 @@ from pymluops._tensor import (
     Dtypes,
     as_input,
     as_output,
-    packed_descriptor,
 )
 from pymluops.capi import CData, Layout, Status, ffi, lib
 from pymluops.errors import AllocFailedError, BadParamError, bad_type, bad_value, check

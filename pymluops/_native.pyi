@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of the compiled module: what cffi makes of the C headers.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 class CData:
@@ -9,6 +9,8 @@ class CData:
     def __setitem__(self, index: int, value: Any) -> None: ...
     def __int__(self) -> int: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __add__(self, elements: int) -> CData: ...
     def __bool__(self) -> bool: ...
 
 class CType: ...
@@ -153,7 +155,7 @@ class _Lib:
         dtype: int,
         dimNb: int,
         dimSize: CData,
-        dimStride: CData,
+        dimStride: CData | Sequence[int],
         /,
     ) -> int: ...
     def mluOpSetTensorDescriptorEx_v2(
@@ -163,7 +165,7 @@ class _Lib:
         dtype: int,
         dimNb: int,
         dimSize: CData,
-        dimStride: CData,
+        dimStride: CData | Sequence[int],
         /,
     ) -> int: ...
     def mluOpSetTensorDescriptorDim(self, desc: CData, dimNb: int, dimSize: CData, /) -> int: ...

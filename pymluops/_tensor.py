@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in and out: what counts as an array, and its description for the C API."""
+"""Arrays in and out: what counts as an array for an operator."""
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pymluops._scalars import shown
-from pymluops.capi import CData, DataType, Layout, ffi, lib
-from pymluops.errors import bad_type, bad_value, check
+from pymluops.errors import bad_type, bad_value
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -24,26 +22,11 @@ class SupportsDLPack(Protocol):
 
 ArrayLike: TypeAlias = npt.ArrayLike | SupportsDLPack
 
-# The dtypes that an argument may have, and the C API's numbers for them.
-Dtypes: TypeAlias = Mapping[np.dtype[Any], DataType]
-FLOAT: Dtypes = {np.dtype(np.float32): DataType.FLOAT}
-HALF_OR_FLOAT: Dtypes = {**FLOAT, np.dtype(np.float16): DataType.HALF}
-INT32: Dtypes = {np.dtype(np.int32): DataType.INT32}
-
-_ALL: Dtypes = {
-    **HALF_OR_FLOAT,
-    **INT32,
-    np.dtype(np.int8): DataType.INT8,
-    np.dtype(np.int16): DataType.INT16,
-    np.dtype(np.int64): DataType.INT64,
-    np.dtype(np.uint8): DataType.UINT8,
-    np.dtype(np.uint16): DataType.UINT16,
-    np.dtype(np.uint32): DataType.UINT32,
-    np.dtype(np.uint64): DataType.UINT64,
-    np.dtype(np.bool_): DataType.BOOL,
-    np.dtype(np.float64): DataType.DOUBLE,
-    np.dtype(np.complex64): DataType.COMPLEX_FLOAT,
-}
+# The dtypes that an argument may have; lists of numbers become the first.
+Dtypes: TypeAlias = tuple[np.dtype[Any], ...]
+FLOAT: Dtypes = (np.dtype(np.float32),)
+HALF_OR_FLOAT: Dtypes = (*FLOAT, np.dtype(np.float16))
+INT32: Dtypes = (np.dtype(np.int32),)
 
 
 # ------------------------------------------------------------------------------------- inputs
@@ -106,7 +89,7 @@ def _share(function: str, name: str, value: object) -> Array | None:
 
 def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -> Array:
     """Make an array of nested lists: plain numbers have no dtype, they get the argument's first."""
-    target = next(iter(dtypes))
+    target = dtypes[0]
     kinds = "iu" if target.kind == "i" else "iuf"
     try:
         array = np.asarray(value)
@@ -130,7 +113,7 @@ def _wrong_dtype(function: str, name: str, array: Array, dtypes: Dtypes) -> Exce
     expected = " or ".join(str(dtype) for dtype in dtypes)
     problem = f"dtype {array.dtype} given, expected {expected}"
     if array.dtype.kind in "biuf":
-        problem += f"; convert it with .astype(numpy.{next(iter(dtypes))})"
+        problem += f"; convert it with .astype(numpy.{dtypes[0]})"
     return bad_type(function, name, problem)
 
 
@@ -170,25 +153,3 @@ def _writable(function: str, name: str, value: object) -> Array:
     if array is None:
         raise bad_type(function, name, f"{shown(value)} given, expected a writeable array")
     return array
-
-
-# -------------------------------------------------------------------------------- descriptors
-
-
-@lru_cache(maxsize=1024)
-def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Layout) -> CData:
-    """Return the descriptor of a contiguous tensor.
-
-    It is shared by all calls with such a tensor, from any thread: nobody may set it again.
-    """
-    descriptor = _new_descriptor()
-    function = "mluOpSetTensorDescriptor_v2"
-    status = lib.mluOpSetTensorDescriptor_v2(descriptor, layout, _ALL[dtype], len(shape), shape)
-    check(status, function)
-    return descriptor
-
-
-def _new_descriptor() -> CData:
-    out = ffi.new("mluOpTensorDescriptor_t *")
-    check(lib.mluOpCreateTensorDescriptor(out), "mluOpCreateTensorDescriptor")
-    return ffi.gc(out[0], lib.mluOpDestroyTensorDescriptor)

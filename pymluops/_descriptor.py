@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor descriptors of the C API."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pymluops.capi import CData, DataType, Layout, ffi, lib
+from pymluops.errors import bad_type, bad_value, check
+
+_DTYPES: dict[np.dtype[Any], DataType] = {
+    np.dtype(np.float16): DataType.HALF,
+    np.dtype(np.float32): DataType.FLOAT,
+    np.dtype(np.float64): DataType.DOUBLE,
+    np.dtype(np.int8): DataType.INT8,
+    np.dtype(np.int16): DataType.INT16,
+    np.dtype(np.int32): DataType.INT32,
+    np.dtype(np.int64): DataType.INT64,
+    np.dtype(np.uint8): DataType.UINT8,
+    np.dtype(np.uint16): DataType.UINT16,
+    np.dtype(np.uint32): DataType.UINT32,
+    np.dtype(np.uint64): DataType.UINT64,
+    np.dtype(np.bool_): DataType.BOOL,
+    np.dtype(np.complex64): DataType.COMPLEX_FLOAT,
+}
+
+
+def _create() -> CData:
+    out = ffi.new("mluOpTensorDescriptor_t *")
+    check(lib.mluOpCreateTensorDescriptor(out), "mluOpCreateTensorDescriptor")
+    return ffi.gc(out[0], lib.mluOpDestroyTensorDescriptor)
+
+
+@lru_cache(maxsize=1024)
+def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Layout) -> CData:
+    """Return the descriptor of a contiguous tensor.
+
+    It is shared by all calls with such a tensor, from any thread: nobody may set it again.
+    """
+    descriptor = _create()
+    status = lib.mluOpSetTensorDescriptor_v2(descriptor, layout, _DTYPES[dtype], len(shape), shape)
+    check(status, "mluOpSetTensorDescriptor_v2")
+    return descriptor
+
+
+class TensorDescriptor:
+    """A tensor descriptor for calls through `pymluops.capi`, freed together with this object.
+
+    The functions of this package make their descriptors themselves.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> from pymluops.capi import ffi, lib
+    >>> x, y = np.ones((1, 1, 1, 1), np.float32), np.empty((1, 1, 1, 1), np.float32)
+    >>> x_desc = pymluops.TensorDescriptor.from_array(x, "NHWC")
+    >>> y_desc = pymluops.TensorDescriptor.from_array(y, "NHWC")
+    >>> with pymluops.Handle() as handle:
+    ...     lib.mluOpPsamaskForward(handle.cdata, 0, x_desc.cdata, ffi.from_buffer("char[]", x),
+    ...                             1, 1, y_desc.cdata, ffi.from_buffer("char[]", y))
+    0
+    >>> y.item()
+    1.0
+    """
+
+    __slots__ = ("cdata",)
+
+    def __init__(self) -> None:
+        #: The ``mluOpTensorDescriptor_t``.
+        self.cdata: CData = _create()
+
+    @classmethod
+    def from_array(
+        cls, array: np.ndarray[Any, Any], layout: Layout | str = Layout.ARRAY
+    ) -> "TensorDescriptor":
+        """Describe an array: its shape, its strides, its dtype.
+
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Any strides that are whole numbers of elements. The descriptor does not keep it alive.
+        layout : Layout or str, default "ARRAY"
+            What its dims mean, such as "NHWC".
+
+        Raises
+        ------
+        BadTypeError
+            `array` is no array, or of a dtype that the C API does not have.
+        BadParamError
+            Its strides cannot be described, or `layout` is unknown.
+        """
+        function = "mluOpSetTensorDescriptorEx_v2"
+        if not isinstance(array, np.ndarray):
+            raise bad_type(function, "array", f"{type(array).__name__} given, expected an array")
+        if array.dtype not in _DTYPES:
+            raise bad_type(function, "array", f"dtype {array.dtype} given, which C does not have")
+        if any(stride % array.itemsize for stride in array.strides):
+            problem = f"strides {array.strides} given, expected whole numbers of elements"
+            raise bad_value(function, "array", problem)
+        if isinstance(layout, str) and layout not in Layout.__members__:
+            problem = f"{layout!r} given, expected one of {', '.join(Layout.__members__)}"
+            raise bad_value(function, "layout", problem)
+        descriptor = cls()
+        status = lib.mluOpSetTensorDescriptorEx_v2(
+            descriptor.cdata,
+            Layout[layout] if isinstance(layout, str) else layout,
+            _DTYPES[array.dtype],
+            array.ndim,
+            array.shape,
+            tuple(stride // array.itemsize for stride in array.strides),
+        )
+        check(status, function)
+        return descriptor
+
+    def _get(self) -> tuple[Layout, DataType, tuple[int, ...], tuple[int, ...]]:
+        ndim = ffi.new("int *")
+        layout, dtype = ffi.new("mluOpTensorLayout_t *"), ffi.new("mluOpDataType_t *")
+        null = ffi.NULL
+        check(
+            lib.mluOpGetTensorDescriptor_v2(self.cdata, layout, dtype, ndim, null),
+            "mluOpGetTensorDescriptor_v2",
+        )
+        shape, strides = ffi.new("int64_t[]", ndim[0]), ffi.new("int64_t[]", ndim[0])
+        check(
+            lib.mluOpGetTensorDescriptorEx_v2(self.cdata, layout, dtype, ndim, shape, strides),
+            "mluOpGetTensorDescriptorEx_v2",
+        )
+        return Layout(layout[0]), DataType(dtype[0]), tuple(shape), tuple(strides)
+
+    @property
+    def layout(self) -> Layout:
+        """What the dims mean."""
+        return self._get()[0]
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type."""
+        return self._get()[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self._get()[2]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The strides, in elements."""
+        return self._get()[3]
+
+    def __repr__(self) -> str:
+        layout, dtype, shape, strides = self._get()
+        return f"<pymluops.TensorDescriptor {layout.name} {dtype.name} shape={shape} strides={strides}>"
