@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every list of operators says the same: what one place knows, no other forgets."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pymluops
+from pymluops import capi
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADERS = ("mlu_op.h", "mlu_op_cpu.h")
+
+
+def text(path: str) -> str:
+    return (ROOT / path).read_text()
+
+
+def names_in(folder: str, pattern: str) -> set[str]:
+    return {path.stem for path in (ROOT / folder).glob(pattern)} - {"__init__"}
+
+
+def declared_functions(header: str) -> set[str]:
+    """The functions of a header, by their declarations (comments left out)."""
+    code = re.sub(r"/\*.*?\*/", "", text(f"include/{header}"), flags=re.DOTALL)
+    return set(re.findall(r"MLUOP_WIN_API\s+(mluOp\w+)\(", code))
+
+
+def cmake_list(name: str) -> set[str]:
+    found = re.search(rf"set\({name}\s+([^)]*)\)", text("CMakeLists.txt"))
+    assert found is not None
+    return set(found[1].split())
+
+
+def snake_case(name: str) -> str:
+    """`mluOpMaskedIm2colForward` is `masked_im2col_forward`."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name.removeprefix("mluOp")).lower()
+
+
+FUNCTIONS = set().union(*map(declared_functions, HEADERS))
+OPERATORS = {snake_case(name) for name in FUNCTIONS if re.match(r"mluOp\w+(For|Back)ward$", name)}
+FAMILIES = {re.sub(r"_(for|back)ward$", "", name) for name in OPERATORS}
+
+
+def test_the_contract_is_complete() -> None:
+    assert len(FAMILIES) == 6
+    assert len(OPERATORS) == 10
+    assert len(declared_functions("mlu_op.h")) == 54
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern"),
+    [
+        ("c_src/ops", "*.c"),
+        ("pymluops/ops", "*.py"),
+        ("pymluops/reference", "[!_]*.py"),
+        ("benchmarks/cases", "*.py"),
+        ("docs/operators", "*.md"),
+    ],
+)
+def test_each_family_has_its_place(folder: str, pattern: str) -> None:
+    assert names_in(folder, pattern) == FAMILIES
+
+
+def test_each_family_has_tests() -> None:
+    assert {f"test_{family}" for family in FAMILIES} <= names_in("tests", "test_*.py")
+
+
+def test_cmake_builds_every_source() -> None:
+    assert cmake_list("MLUOP_OPS") == names_in("c_src/ops", "*.c")
+    assert cmake_list("MLUOP_KERNELS") == names_in("c_src/kernels", "*.c") - {"table"}
+    core = {Path(path).stem for path in cmake_list("core_sources")}
+    assert core == names_in("c_src/core", "*.c")
+    tests = re.search(r"set\(tests([^)]*)\)", text("tests/c/CMakeLists.txt"))
+    assert tests is not None
+    assert set(tests[1].split()) == names_in("tests/c", "test_*.c")
+
+
+def test_kernels_are_listed_written_and_used() -> None:
+    listed = re.findall(r"^MLUOP_KERNEL\((\w+)\)", text("c_src/kernels/kernels.def"), re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    kernels = "".join(text(f"c_src/kernels/{name}.c") for name in cmake_list("MLUOP_KERNELS"))
+    written = set(re.findall(r"^void MLUOP_VARIANT\((\w+)\)", kernels, re.MULTILINE))
+    assert set(listed) == written
+    ops = "".join(text(f"c_src/ops/{name}.c") for name in cmake_list("MLUOP_OPS"))
+    assert set(re.findall(r"kernels->(\w+)", ops)) == set(listed)
+
+
+def test_c_calls_cover_every_operator() -> None:
+    table = set(re.findall(r'^    \{"(mluOp\w+)"', text("tests/c/calls.c"), re.MULTILINE))
+    assert {snake_case(name) for name in table} == OPERATORS
+
+
+def test_python_has_every_operator() -> None:
+    assert set(pymluops.__all__) >= OPERATORS
+    assert all(callable(getattr(pymluops, name)) for name in OPERATORS)
+
+
+def test_python_binds_every_function() -> None:
+    assert {name for name in dir(capi.lib) if re.match(r"mluOp[A-Z]", name)} == FUNCTIONS
+
+
+def test_every_function_is_documented() -> None:
+    """The declaration follows a comment, or another declaration that shares one."""
+    for header in HEADERS:
+        body = text(f"include/{header}").split("/* cdef begin", 1)[1]
+        documented = re.findall(
+            r"/\*\*(?:(?!\*/).)*\*/\s*(?:const char \*|[\w]+ )MLUOP_WIN_API\s+(mluOp\w+)",
+            body,
+            re.DOTALL,
+        )
+        assert declared_functions(header) - set(documented) == set()
+
+
+def test_readme_names_every_operator() -> None:
+    readme = text("README.md")
+    assert {name for name in OPERATORS if f"`{name}`" not in readme} == set()
+
+
+# --------------------------------------------------------------------------- rule tables
+
+
+def rule_tables(source: str) -> list[str]:
+    return re.findall(r"struct mluop_rule \w+\[\] = \{(.*?)\{\.check = CHECK_END\}", source, re.DOTALL)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_rules_speak_of_what_the_call_has(family: str) -> None:
+    """The words of every rule are numbers, letters, and scalars that the operator names."""
+    source = text(f"c_src/ops/{family}.c")
+    scalars = set(re.findall(r'\{"(\w+)",\s*\(?[\w>.\-() ]+\}', source))
+    tables = rule_tables(source)
+    assert tables
+    for table in tables:
+        for check, said in re.findall(r'\.check = (CHECK_\w+)[^}]*?\.text =\s*"([^"]*)"', table):
+            for word in said.split():
+                for factor in word.split("*"):
+                    known = factor in scalars or re.fullmatch(r"[A-Z]|\d+", factor)
+                    assert known, f"{check} {said!r}: {factor!r} is neither letter nor scalar"
+            if check != "CHECK_SHAPE":
+                assert said in scalars, f"{check} {said!r}"
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_shapes_bind_one_letter_at_a_time(family: str) -> None:
+    """A word with two letters, both seen for the first time, could not be solved."""
+    for table in rule_tables(text(f"c_src/ops/{family}.c")):
+        bound: set[str] = set()
+        for shape in re.findall(r'CHECK_SHAPE[^}]*?\.text =\s*"([^"]*)"', table):
+            for word in shape.split():
+                letters = [f for f in word.split("*") if re.fullmatch("[A-Z]", f)]
+                new = [letter for letter in letters if letter not in bound]
+                assert len(new) <= 1, f"{shape!r}: {word!r} has two unknown letters"
+                bound.update(new)
