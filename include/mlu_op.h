@@ -2,16 +2,53 @@
 #ifndef MLU_OP_H_
 #define MLU_OP_H_
 
+/**
+ * @file mlu_op.h
+ * The mluOp API, contract version 1.11.1, on CPUs: handles, tensor descriptors, ten vision
+ * operators.
+ *
+ * A program makes a handle and a descriptor for each tensor, and calls operators with descriptors
+ * and pointers to its own memory:
+ *
+ *     mluOpHandle_t handle;
+ *     mluOpTensorDescriptor_t x_desc, y_desc;
+ *     const int x_dims[] = {1, 2, 2, 9}, y_dims[] = {1, 2, 2, 4};
+ *     mluOpCreate(&handle);
+ *     mluOpCreateTensorDescriptor(&x_desc);
+ *     mluOpCreateTensorDescriptor(&y_desc);
+ *     mluOpSetTensorDescriptor(x_desc, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, x_dims);
+ *     mluOpSetTensorDescriptor(y_desc, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, y_dims);
+ *     mluOpStatus_t status = mluOpPsamaskForward(handle, 0, x_desc, x, 3, 3, y_desc, y);
+ *     if (status != MLUOP_STATUS_SUCCESS) puts(mluOpGetErrorString(status));
+ *     mluOpDestroyTensorDescriptor(y_desc);
+ *     mluOpDestroyTensorDescriptor(x_desc);
+ *     mluOpDestroy(handle);
+ *
+ * What holds for every function, and is not said again:
+ *   - A NULL handle, descriptor or out-pointer is MLUOP_STATUS_BAD_PARAM, unless the function says
+ *     otherwise. A function that fails changes nothing: neither a descriptor, nor an output, nor a
+ *     variable that an out-pointer points to.
+ *   - Each failure leaves a message on its thread: see mluOpCpuGetLastErrorMessage in
+ *     mlu_op_cpu.h. Nothing here ends the process.
+ *   - Who creates an object destroys it, once. The library keeps no pointer to an argument after a
+ *     call, but for the queue of mluOpSetQueue, which it never follows.
+ *   - An operator is complete when its call returns. Tensors are in ordinary memory.
+ *   - A handle or descriptor may be used by one thread at a time (reading a descriptor, as
+ *     operators do, by several); different ones by different threads at once.
+ *   - A forked child may go on using handles and descriptors; its operators run on one thread.
+ */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cnrt.h"
 
+/** The version of the API, not of this library; see mluOpCpuGetVersion for that. */
 #define MLUOP_MAJOR 1
 #define MLUOP_MINOR 11
 #define MLUOP_PATCHLEVEL 1
 #define MLUOP_VERSION (MLUOP_MAJOR * 1000 + MLUOP_MINOR * 100 + MLUOP_PATCHLEVEL)
 
+/** As many dims as a descriptor holds without further memory. It accepts more. */
 #define MLUOP_DIM_MAX 8
 
 #ifndef MLUOP_WIN_API
@@ -30,6 +67,11 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------- Types */
 
+/**
+ * What a function returns. This library returns SUCCESS, ALLOC_FAILED, BAD_PARAM (the arguments
+ * contradict the contract or each other), NOT_SUPPORTED (they are legal, but beyond a limit), and
+ * ARCH_MISMATCH (from mluOpCreate only).
+ */
 typedef enum {
   MLUOP_STATUS_SUCCESS = 0,
   MLUOP_STATUS_NOT_INITIALIZED = 1,
@@ -42,6 +84,11 @@ typedef enum {
   MLUOP_STATUS_NUMERICAL_OVERFLOW = 8
 } mluOpStatus_t;
 
+/**
+ * What the dims of a tensor mean, the slowest first: N images, C channels, D depth, H height,
+ * W width, T time, L length. ARRAY has no meaning attached. A layout is a name only: it does not
+ * change how dims and strides are read.
+ */
 typedef enum {
   MLUOP_LAYOUT_NCHW = 0,
   MLUOP_LAYOUT_NHWC = 1,
@@ -56,6 +103,11 @@ typedef enum {
   MLUOP_LAYOUT_NCL = 10
 } mluOpTensorLayout_t;
 
+/**
+ * The type of an element. HALF is IEEE 754 binary16, FLOAT binary32, DOUBLE binary64, BFLOAT16 the
+ * upper half of a FLOAT; INT31 takes 4 bytes, BOOL 1; complex types are pairs. INVALID stands for
+ * "not set". The value 10 is not used. Operators accept HALF, FLOAT and INT32 where they say so.
+ */
 typedef enum {
   MLUOP_DTYPE_INVALID = 0,
   MLUOP_DTYPE_HALF = 1,
@@ -76,119 +128,354 @@ typedef enum {
   MLUOP_DTYPE_BFLOAT16 = 17
 } mluOpDataType_t;
 
+/** Whether NaN is propagated. Part of the API; no function here takes it. */
 typedef enum { MLUOP_NOT_PROPAGATE_NAN = 0, MLUOP_PROPAGATE_NAN = 1 } mluOpNanPropagation_t;
 
+/** Speed or precision. Part of the API; no function here takes it. */
 typedef enum {
   MLUOP_COMPUTATION_FAST = 0,
   MLUOP_COMPUTATION_HIGH_PRECISION = 1,
   MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
 } mluOpComputationPreference_t;
 
+/**
+ * Whether an operator may add in an order that differs from run to run. NOT_ALLOWED: results have
+ * the same bits in every run and for any number of threads.
+ */
 typedef enum { MLUOP_ATOMICS_NOT_ALLOWED = 1, MLUOP_ATOMICS_ALLOWED = 2 } mluOpAtomicsMode_t;
 
+/** How ties are rounded in quantisation. Kept in the handle; no operator here quantises. */
 typedef enum {
   MLUOP_ROUND_HALF_TO_EVEN = 0,
   MLUOP_ROUND_HALF_UP = 1,
   MLUOP_ROUND_HALF_OFF_ZERO = 2
 } mluOpQuantizeRoundMode_t;
 
+/** Where a scalar operand is. HOST lets a descriptor have no dims: a scalar. */
 typedef enum { MLUOP_POINTER_MODE_HOST = 0, MLUOP_POINTER_MODE_DEVICE = 1 } mluOpPointerMode_t;
 
+/** The settings of one user of the library, and memory for its operators to work in. Opaque. */
 typedef struct mluOpContext *mluOpHandle_t;
+
+/** Layout, data type, dims and strides of a tensor, without its data. Opaque. */
 typedef struct mluOpTensorStruct *mluOpTensorDescriptor_t;
+
+/** The parameters of CARAFE. Opaque. */
 typedef struct mluOpCarafeStruct *mluOpCarafeDescriptor_t;
 
 /* -------------------------------------------------------------------------------- Context */
 
+/**
+ * Creates a handle, and chooses the kernels for this CPU: the best instruction set that it has, or
+ * the one that the environment variable MLUOP_CPU_ISA names.
+ *
+ * @param handle  Receives the handle; destroy it with mluOpDestroy.
+ *
+ * @return MLUOP_STATUS_ARCH_MISMATCH if MLUOP_CPU_ISA names a set that this CPU or this build does
+ *         not have; MLUOP_STATUS_ALLOC_FAILED without memory.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t *handle);
+
+/** Destroys a handle and the memory that its operators worked in. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
+
+/** Exists for programs that call it. Does nothing: a handle keeps no copy of what may change. */
 mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
+
+/**
+ * Sets the queue of a handle. Operators do not use it: they are complete when they return.
+ *
+ * @param queue  May be NULL, the default queue. It stays the caller's.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
+
+/** Gives the queue of a handle: the one last set, and NULL before. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t *queue);
+
+/**
+ * Sets whether operators may trade reproducible results for speed. A new handle does not allow it.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a value outside the enum.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle,
                                                 mluOpAtomicsMode_t atomics_mode);
+
+/** Gives what mluOpSetAtomicsMode has set; MLUOP_ATOMICS_NOT_ALLOWED for a new handle. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle,
                                                 mluOpAtomicsMode_t *atomics_mode);
+
+/**
+ * Sets how ties are rounded in quantisation.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a value outside the enum.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetQuantizeRoundMode(mluOpHandle_t handle,
                                                       mluOpQuantizeRoundMode_t round_mode);
+
+/** Gives what mluOpSetQuantizeRoundMode has set; MLUOP_ROUND_HALF_TO_EVEN for a new handle. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetQuantizeRoundMode(mluOpHandle_t handle,
                                                       mluOpQuantizeRoundMode_t *round_mode);
+
+/**
+ * The name of a status, such as "MLUOP_STATUS_BAD_PARAM".
+ *
+ * @return A constant string, never NULL: "MLUOP_STATUS_UNKNOWN" for a value outside the enum.
+ */
 const char *MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status);
+
+/** Gives the library's MLUOP_MAJOR, MLUOP_MINOR and MLUOP_PATCHLEVEL. NULL pointers are skipped. */
 void MLUOP_WIN_API mluOpGetLibVersion(int *major, int *minor, int *patch);
+
+/**
+ * Gives the bytes that an element takes: 1 (BOOL, INT8, UINT8), 2 (HALF, BFLOAT16, INT16, UINT16),
+ * 4 (FLOAT, INT32, UINT32, INT31, COMPLEX_HALF) or 8 (DOUBLE, INT64, UINT64, COMPLEX_FLOAT).
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for MLUOP_DTYPE_INVALID and values outside the enum.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t *size);
 
 /* --------------------------------------------------------------------- Tensor descriptors */
 
+/**
+ * Creates a tensor descriptor: no dims, 0 elements, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, on-chip
+ * data type MLUOP_DTYPE_INVALID, MLUOP_POINTER_MODE_DEVICE, position 0, scale 1, offset 0.
+ *
+ * @param desc  Receives the descriptor; destroy it with mluOpDestroyTensorDescriptor.
+ *
+ * @return MLUOP_STATUS_ALLOC_FAILED without memory.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t *desc);
+
+/** Destroys a tensor descriptor. The data it described is the caller's and stays. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
+
+/** Makes a tensor descriptor as it was when it was created. */
 mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
+
+/**
+ * Creates several tensor descriptors.
+ *
+ * @param group_descs  desc_num pointers, each to a variable that receives a descriptor.
+ * @param desc_num     How many: at least 1.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for desc_num <= 0 or a NULL among the pointers;
+ *         MLUOP_STATUS_ALLOC_FAILED without memory: then none is created, and the variables of
+ *         those that had been are NULL.
+ *
+ * Example:
+ *
+ *     mluOpTensorDescriptor_t x, y;
+ *     mluOpTensorDescriptor_t *group[] = {&x, &y};
+ *     mluOpCreateGroupTensorDescriptors(group, 2);
+ */
 mluOpStatus_t MLUOP_WIN_API
 mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[], const int desc_num);
+
+/**
+ * Destroys several tensor descriptors, all or none.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for desc_num <= 0, or a NULL pointer or descriptor among them.
+ */
 mluOpStatus_t MLUOP_WIN_API
 mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[], const int desc_num);
+
+/**
+ * Sets several tensor descriptors as mluOpSetTensorDescriptor sets one, all or none.
+ *
+ * @param group_descs    desc_num pointers to descriptors.
+ * @param group_layout   desc_num layouts.
+ * @param group_dtype    desc_num data types.
+ * @param group_dimNb    desc_num numbers of dims.
+ * @param group_dimSize  The dims of all descriptors, one after another.
+ * @param desc_num       How many: at least 1.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for desc_num <= 0, a NULL argument, pointer or descriptor, or
+ *         whatever mluOpSetTensorDescriptor refuses; MLUOP_STATUS_ALLOC_FAILED without memory.
+ *
+ * Example, [2, 3] and [4]:
+ *
+ *     const mluOpTensorLayout_t layouts[] = {MLUOP_LAYOUT_NC, MLUOP_LAYOUT_ARRAY};
+ *     const mluOpDataType_t dtypes[] = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_INT32};
+ *     const int dim_nbs[] = {2, 1}, dims[] = {2, 3, 4};
+ *     mluOpSetGroupTensorDescriptors(group, layouts, dtypes, dim_nbs, dims, 2);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[],
                                                            const mluOpTensorLayout_t group_layout[],
                                                            const mluOpDataType_t group_dtype[],
                                                            const int group_dimNb[],
                                                            const int group_dimSize[],
                                                            const int desc_num);
+
+/**
+ * Sets layout, data type and dims. The strides are those of a packed row-major tensor.
+ *
+ * @param desc     The descriptor. Its pointer mode, on-chip data type, position, scale and offset
+ *                 stay as they are.
+ * @param layout   A name for the dims; it does not change them.
+ * @param dtype    The type of an element.
+ * @param dimNb    How many dims: any number above 0. 0 makes a scalar of 1 element, if the pointer
+ *                 mode is MLUOP_POINTER_MODE_HOST.
+ * @param dimSize  The dims, slowest first; they are copied. A dim of 0 makes an empty tensor. May
+ *                 be NULL for a scalar.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for an unknown layout or dtype, a negative dimNb or dim, dimNb 0
+ *         in pointer mode DEVICE, NULL dims, and a tensor whose number of elements (dims of 0
+ *         counted as 1) does not fit into an int64_t; MLUOP_STATUS_ALLOC_FAILED if there is no
+ *         memory for more than MLUOP_DIM_MAX dims. A tensor of 2^31 elements or more can be
+ *         described, though operators refuse it.
+ *
+ * Example, 8 images of 64 x 48 pixels and 3 channels:
+ *
+ *     const int dims[] = {8, 48, 64, 3};
+ *     mluOpSetTensorDescriptor(desc, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, dims);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc,
                                                      mluOpTensorLayout_t layout,
                                                      mluOpDataType_t dtype, int dimNb,
                                                      const int dimSize[]);
+
+/** As mluOpSetTensorDescriptor, with dims of 64 bits. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc,
                                                         mluOpTensorLayout_t layout,
                                                         mluOpDataType_t dtype, int dimNb,
                                                         const int64_t dimSize[]);
+
+/**
+ * As mluOpSetTensorDescriptor, with strides of the caller's.
+ *
+ * @param dimStride  For each dim, the number of elements (not bytes) from one index to the next.
+ *                   Any value is kept; operators want contiguous tensors: the stride of a packed
+ *                   tensor in each dim other than 1, or no elements at all.
+ *
+ * @return What mluOpSetTensorDescriptor returns, and MLUOP_STATUS_BAD_PARAM for NULL strides where
+ *         there are dims.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t layout,
                                                        mluOpDataType_t dtype, int dimNb,
                                                        const int dimSize[], const int dimStride[]);
+
+/** As mluOpSetTensorDescriptorEx, with dims and strides of 64 bits. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc,
                                                           mluOpTensorLayout_t layout,
                                                           mluOpDataType_t dtype, int dimNb,
                                                           const int64_t dimSize[],
                                                           const int64_t dimStride[]);
+
+/** As mluOpSetTensorDescriptor, keeping layout and data type. Strides become those of a packed
+    tensor. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
                                                         const int *dimSize);
+
+/** As mluOpSetTensorDescriptorDim, with dims of 64 bits. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
                                                            const int64_t *dimSize);
+
+/**
+ * Sets where a scalar operand is. HOST allows a descriptor without dims. Dims that are already set
+ * stay.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a value outside the enum.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPointerMode(mluOpTensorDescriptor_t desc,
                                                                 mluOpPointerMode_t pointer_mode);
+
+/** Gives the pointer mode: MLUOP_POINTER_MODE_DEVICE for a new descriptor. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPointerMode(const mluOpTensorDescriptor_t desc,
                                                                 mluOpPointerMode_t *pointer_mode);
+
+/**
+ * Sets the data type that an accelerator would compute in. Kept and given back; no operator here
+ * uses it. MLUOP_DTYPE_INVALID means none.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a value outside the enum.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t desc,
                                                                    mluOpDataType_t onchip_dtype);
+
+/** Gives the on-chip data type: MLUOP_DTYPE_INVALID for a new descriptor. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorOnchipDataType(
     const mluOpTensorDescriptor_t desc, mluOpDataType_t *onchip_dtype);
+
+/**
+ * Sets the fixed-point position of quantised data. Position, scale and offset are kept and given
+ * back, whatever their values; no operator here uses them.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPosition(mluOpTensorDescriptor_t desc,
                                                              int position);
+
+/** Sets position and scale, and leaves the offset. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPositionAndScale(mluOpTensorDescriptor_t desc,
                                                                      int position, float scale);
+
+/** Sets position, scale and offset. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorPositionScaleAndOffset(
     mluOpTensorDescriptor_t desc, int position, float scale, int offset);
+
+/** Gives the position: 0 for a new descriptor. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPosition(const mluOpTensorDescriptor_t desc,
                                                              int *position);
+
+/** Gives position and scale: 0 and 1 for a new descriptor. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPositionAndScale(
     const mluOpTensorDescriptor_t desc, int *position, float *scale);
+
+/** Gives position, scale and offset: 0, 1 and 0 for a new descriptor. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorPositionScaleAndOffset(
     const mluOpTensorDescriptor_t desc, int *position, float *scale, int *offset);
+
+/**
+ * Reads a tensor descriptor. An out-pointer that is NULL is skipped.
+ *
+ * @param layout   Receives the layout.
+ * @param dtype    Receives the data type.
+ * @param dimNb    Receives the number of dims.
+ * @param dimSize  Receives the dims: room for as many as there are. Ask for dimNb first if that is
+ *                 not known.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a NULL descriptor, or dims asked for of which one does not fit
+ *         into an int (the _v2 form reads it).
+ *
+ * Example:
+ *
+ *     int dim_nb;
+ *     mluOpGetTensorDescriptor(desc, NULL, NULL, &dim_nb, NULL);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
                                                      mluOpTensorLayout_t *layout,
                                                      mluOpDataType_t *dtype, int *dimNb,
                                                      int dimSize[]);
+
+/** As mluOpGetTensorDescriptor, with dims of 64 bits, which always fit. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor_v2(const mluOpTensorDescriptor_t desc,
                                                         mluOpTensorLayout_t *layout,
                                                         mluOpDataType_t *dtype, int *dimNb,
                                                         int64_t dimSize[]);
+
+/**
+ * Reads a tensor descriptor with its strides. Every out-pointer is required.
+ *
+ * @param dimSize    Receives the dims: room for as many as there are.
+ * @param dimStride  Receives the strides, in elements: room for as many as there are dims.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a NULL argument, or a dim or stride that does not fit into an
+ *         int (the _v2 form reads it).
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
                                                        mluOpTensorLayout_t *layout,
                                                        mluOpDataType_t *dtype, int *dimNb,
                                                        int dimSize[], int dimStride[]);
+
+/** As mluOpGetTensorDescriptorEx, with dims and strides of 64 bits, which always fit. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
                                                           mluOpTensorLayout_t *layout,
                                                           mluOpDataType_t *dtype, int *dimNb,
                                                           int64_t dimSize[], int64_t dimStride[]);
+
+/**
+ * The number of elements, the product of the dims: 0 for a new descriptor and for NULL, 1 for a
+ * scalar.
+ */
 uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
 
 /* --------------------------------------------------------------------------------- CARAFE */
