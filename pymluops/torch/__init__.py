@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators for PyTorch, with the names and the signatures that mmcv.ops gives them.
+
+Tensors are (N, C, H, W) on the CPU, in float32, float16 or bfloat16. A channels_last tensor is
+used as it is, and gives a channels_last result. Everything here can be differentiated once,
+compiled and exported.
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    message = "pymluops.torch needs PyTorch: pip install 'pymluops[torch]'"
+    raise ModuleNotFoundError(message, name="torch") from error
+
+from pymluops.torch._border_align import BorderAlign, border_align
+from pymluops.torch._carafe import CARAFE, CARAFENaive, CARAFEPack, carafe, carafe_naive
+from pymluops.torch._deform_roi_pool import (
+    DeformRoIPool,
+    DeformRoIPoolPack,
+    ModulatedDeformRoIPoolPack,
+    deform_roi_pool,
+)
+from pymluops.torch._masked_conv import MaskedConv2d, masked_conv2d
+from pymluops.torch._psa_mask import PSAMask, psa_mask
+
+__all__ = [
+    "CARAFE",
+    "BorderAlign",
+    "CARAFENaive",
+    "CARAFEPack",
+    "DeformRoIPool",
+    "DeformRoIPoolPack",
+    "MaskedConv2d",
+    "ModulatedDeformRoIPoolPack",
+    "PSAMask",
+    "border_align",
+    "carafe",
+    "carafe_naive",
+    "deform_roi_pool",
+    "masked_conv2d",
+    "psa_mask",
+]

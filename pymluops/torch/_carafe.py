@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CARAFE: content-aware reassembly of features (upsampling by predicted kernels)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pymluops.torch import _native_calls as native
+from pymluops.torch._operators import define
+from pymluops.torch._tensors import (
+    COMPUTE_DTYPES,
+    as_input,
+    check_same_dtype,
+    check_tensor,
+    new_nhwc,
+    new_tensor,
+    new_zeros,
+    require,
+    to_nhwc,
+)
+
+# ------------------------------------------------------------------------------- the operators
+
+
+def _output_shape(
+    features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
+) -> tuple[int, int, int, int]:
+    check_tensor("carafe", "features", features, "N, C, H, W")
+    check_tensor("carafe", "masks", masks, "N, kernel_size^2 * group_size, H, W")
+    check_same_dtype("carafe", "masks", masks, "features", features)
+    for name, value in (
+        ("kernel_size", kernel_size),
+        ("group_size", group_size),
+        ("scale_factor", scale_factor),
+    ):
+        require(value >= 1, lambda: f"carafe: {name} is {value}, expected 1 or more")  # noqa: B023
+    require(kernel_size % 2 == 1, lambda: f"carafe: kernel_size is {kernel_size}, expected odd")
+    n, c, h, w = features.shape
+    require(
+        c % group_size == 0,
+        lambda: (
+            f"carafe: features has {c} channels, expected a multiple of group_size ({group_size})"
+        ),
+    )
+    expected = (n, kernel_size * kernel_size * group_size, h * scale_factor, w * scale_factor)
+    for given, wanted in zip(masks.shape, expected, strict=True):
+        require(
+            given == wanted,
+            lambda: (
+                f"carafe: masks has shape {tuple(masks.shape)}, expected {expected} = "
+                "(N, kernel_size^2 * group_size, scale_factor * H, scale_factor * W)"
+            ),
+        )
+    return n, c, h * scale_factor, w * scale_factor
+
+
+def _forward(
+    features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
+) -> Tensor:
+    shape = _output_shape(features, masks, kernel_size, group_size, scale_factor)
+    if 0 in shape:
+        return new_tensor(shape, features)
+    dtype = COMPUTE_DTYPES[features.dtype]
+    output = new_nhwc(shape, dtype)
+    native.carafe_forward(
+        to_nhwc(features, dtype),
+        to_nhwc(masks, dtype),
+        output,
+        kernel_size,
+        group_size,
+        scale_factor,
+    )
+    return as_input(output, features)
+
+
+def _forward_fake(
+    features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
+) -> Tensor:
+    return new_tensor(
+        _output_shape(features, masks, kernel_size, group_size, scale_factor), features
+    )
+
+
+def _backward(
+    grad_output: Tensor,
+    features: Tensor,
+    masks: Tensor,
+    kernel_size: int,
+    group_size: int,
+    scale_factor: int,
+) -> tuple[Tensor, Tensor]:
+    if grad_output.numel() == 0:
+        return new_zeros(features.shape, features), new_zeros(masks.shape, masks)
+    dtype = COMPUTE_DTYPES[features.dtype]
+    grad_features, grad_masks = new_nhwc(features.shape, dtype), new_nhwc(masks.shape, dtype)
+    native.carafe_backward(
+        to_nhwc(features, dtype),
+        to_nhwc(masks, dtype),
+        to_nhwc(grad_output, dtype),
+        grad_features,
+        grad_masks,
+        kernel_size,
+        group_size,
+        scale_factor,
+    )
+    return as_input(grad_features, features), as_input(grad_masks, masks)
+
+
+def _backward_fake(
+    grad_output: Tensor,
+    features: Tensor,
+    masks: Tensor,
+    kernel_size: int,
+    group_size: int,
+    scale_factor: int,
+) -> tuple[Tensor, Tensor]:
+    return new_tensor(features.shape, features), new_tensor(masks.shape, masks)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    features, masks, *ctx.numbers = inputs
+    ctx.save_for_backward(features, masks)
+
+
+def _differentiate(ctx: Any, grad_output: Tensor | None) -> tuple[Tensor | None, ...]:
+    if grad_output is None:
+        return (None,) * 5
+    return *_carafe_backward(grad_output, *ctx.saved_tensors, *ctx.numbers), None, None, None
+
+
+_carafe_backward = define(
+    "carafe_backward(Tensor grad_output, Tensor features, Tensor masks, int kernel_size, "
+    "int group_size, int scale_factor) -> (Tensor, Tensor)",
+    kernel=_backward,
+    fake=_backward_fake,
+)
+_carafe = define(
+    "carafe(Tensor features, Tensor masks, int kernel_size, int group_size, int scale_factor)"
+    " -> Tensor",
+    kernel=_forward,
+    fake=_forward_fake,
+    setup_context=_setup_context,
+    backward=_differentiate,
+)
+
+# ------------------------------------------------------------------------------ what users call
+
+
+def carafe(
+    features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
+) -> Tensor:
+    """Upsample a feature map, each output pixel with its own kernel.
+
+    Parameters
+    ----------
+    features : Tensor
+        (N, C, H, W), float32, float16 or bfloat16; C is a multiple of ``group_size``.
+    masks : Tensor
+        (N, kernel_size^2 * group_size, scale_factor * H, scale_factor * W), the kernels.
+    kernel_size : int
+        Odd, at most 45.
+    group_size : int
+        Channels are divided into as many groups, each with kernels of its own.
+    scale_factor : int
+        At most 5.
+
+    Returns
+    -------
+    Tensor
+        (N, C, scale_factor * H, scale_factor * W), in the memory format of ``features``.
+    """
+    result: Tensor = _carafe(features, masks, kernel_size, group_size, scale_factor)
+    return result
+
+
+def carafe_naive(
+    features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
+) -> Tensor:
+    """Compute the same as :func:`carafe`: mmcv has two kernels for it, this library one."""
+    return carafe(features, masks, kernel_size, group_size, scale_factor)
+
+
+class CARAFE(nn.Module):
+    """The operator :func:`carafe` as a module.
+
+    Parameters
+    ----------
+    kernel_size, group_size, scale_factor : int
+        As for :func:`carafe`.
+    """
+
+    def __init__(self, kernel_size: int, group_size: int, scale_factor: int) -> None:
+        super().__init__()
+        for name, value in (
+            ("kernel_size", kernel_size),
+            ("group_size", group_size),
+            ("scale_factor", scale_factor),
+        ):
+            if not isinstance(value, int):
+                message = f"{type(self).__name__}: {name} is {value!r}, expected an int"
+                raise TypeError(message)
+        self.kernel_size = kernel_size
+        self.group_size = group_size
+        self.scale_factor = scale_factor
+
+    def forward(self, features: Tensor, masks: Tensor) -> Tensor:
+        """Apply :func:`carafe`."""
+        return carafe(features, masks, self.kernel_size, self.group_size, self.scale_factor)
+
+    def extra_repr(self) -> str:
+        """Return the parameters for ``repr``."""
+        return (
+            f"kernel_size={self.kernel_size}, group_size={self.group_size}, "
+            f"scale_factor={self.scale_factor}"
+        )
+
+
+class CARAFENaive(CARAFE):
+    """The same as :class:`CARAFE`, as mmcv has both names."""
+
+
+class CARAFEPack(nn.Module):
+    """An upsampler that predicts the kernels of CARAFE from the features themselves.
+
+    A 1x1 convolution compresses the channels, a second one predicts a kernel for each output
+    pixel, softmax normalises it, and :func:`carafe` applies it.
+
+    Parameters
+    ----------
+    channels : int
+        Channels of the features.
+    scale_factor : int
+        How many times larger the result is, per side.
+    up_kernel, up_group : int
+        ``kernel_size`` and ``group_size`` of :func:`carafe`.
+    encoder_kernel, encoder_dilation : int
+        Of the convolution that predicts the kernels.
+    compressed_channels : int
+        Channels between the two convolutions.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        scale_factor: int,
+        up_kernel: int = 5,
+        up_group: int = 1,
+        encoder_kernel: int = 3,
+        encoder_dilation: int = 1,
+        compressed_channels: int = 64,
+    ) -> None:
+        super().__init__()
+        self.channels = channels
+        self.scale_factor = scale_factor
+        self.up_kernel = up_kernel
+        self.up_group = up_group
+        self.encoder_kernel = encoder_kernel
+        self.encoder_dilation = encoder_dilation
+        self.compressed_channels = compressed_channels
+        self.channel_compressor = nn.Conv2d(channels, compressed_channels, 1)
+        self.content_encoder = nn.Conv2d(
+            compressed_channels,
+            up_kernel * up_kernel * up_group * scale_factor * scale_factor,
+            encoder_kernel,
+            padding=(encoder_kernel - 1) * encoder_dilation // 2,
+            dilation=encoder_dilation,
+        )
+        self.init_weights()
+
+    def init_weights(self) -> None:
+        """Initialise so that every kernel starts as nearly a plain average."""
+        for convolution in (self.channel_compressor, self.content_encoder):
+            nn.init.xavier_uniform_(convolution.weight)
+            if convolution.bias is not None:
+                nn.init.zeros_(convolution.bias)
+        nn.init.normal_(self.content_encoder.weight, std=0.001)
+
+    def kernel_normalizer(self, mask: Tensor) -> Tensor:
+        """Shuffle predicted values to the output's pixels and make each kernel sum to 1.
+
+        Works on NHWC memory, where a kernel's values are neighbours: the result is
+        channels_last and goes into :func:`carafe` without another copy.
+        """
+        s = self.scale_factor
+        n, c, h, w = mask.shape
+        channels = c // (s * s)
+        pixels = mask.permute(0, 2, 3, 1).reshape(n, h, w, channels, s, s)
+        shuffled = pixels.permute(0, 1, 4, 2, 5, 3).reshape(
+            n, h * s, w * s, channels // self.up_kernel**2, self.up_kernel**2
+        )
+        normalized = torch.softmax(shuffled, dim=-1, dtype=mask.dtype)
+        return normalized.reshape(n, h * s, w * s, channels).permute(0, 3, 1, 2)
+
+    def feature_reassemble(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Apply normalised kernels."""
+        return carafe(x, mask, self.up_kernel, self.up_group, self.scale_factor)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Upsample (N, channels, H, W) to (N, channels, scale_factor * H, scale_factor * W)."""
+        mask = self.content_encoder(self.channel_compressor(x))
+        return self.feature_reassemble(x, self.kernel_normalizer(mask))

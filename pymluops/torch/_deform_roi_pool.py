@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deformable RoI pooling: bins of regions, each moved by an offset of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pymluops.torch import _native_calls as native
+from pymluops.torch._operators import define
+from pymluops.torch._tensors import (
+    COMPUTE_DTYPES,
+    as_input,
+    check_same_dtype,
+    check_tensor,
+    new_nhwc,
+    new_tensor,
+    new_zeros,
+    pair,
+    require,
+    to_dense,
+    to_nhwc,
+)
+
+# ------------------------------------------------------------------------------- the operators
+
+
+def _output_shape(
+    input: Tensor, rois: Tensor, offset: Tensor | None, pooled_h: int, pooled_w: int
+) -> tuple[int, int, int, int]:
+    check_tensor("deform_roi_pool", "input", input, "N, C, H, W")
+    check_tensor("deform_roi_pool", "rois", rois, "R, 5")
+    check_same_dtype("deform_roi_pool", "rois", rois, "input", input)
+    require(
+        pooled_h >= 1 and pooled_w >= 1,
+        lambda: f"deform_roi_pool: output_size is {(pooled_h, pooled_w)}, expected 1 or more",
+    )
+    require(
+        rois.shape[1] == 5,
+        lambda: (
+            f"deform_roi_pool: rois has shape {tuple(rois.shape)}, expected (R, 5): "
+            "(image, x1, y1, x2, y2) per row"
+        ),
+    )
+    count = rois.shape[0]
+    if offset is not None:
+        check_tensor("deform_roi_pool", "offset", offset, "R, 2, pooled_h, pooled_w")
+        check_same_dtype("deform_roi_pool", "offset", offset, "input", input)
+        for given, wanted in zip(offset.shape, (count, 2, pooled_h, pooled_w), strict=True):
+            require(
+                given == wanted,
+                lambda: (
+                    f"deform_roi_pool: offset has shape {tuple(offset.shape)}, expected "
+                    f"{(count, 2, pooled_h, pooled_w)} = (R, 2, *output_size)"
+                ),
+            )
+    return count, input.shape[1], pooled_h, pooled_w
+
+
+def _forward(
+    input: Tensor,
+    rois: Tensor,
+    offset: Tensor | None,
+    pooled_h: int,
+    pooled_w: int,
+    spatial_scale: float,
+    sampling_ratio: int,
+    gamma: float,
+) -> Tensor:
+    shape = _output_shape(input, rois, offset, pooled_h, pooled_w)
+    if 0 in shape or input.numel() == 0:
+        return new_zeros(shape, input)
+    dtype = COMPUTE_DTYPES[input.dtype]
+    output = new_nhwc(shape, dtype)
+    native.deform_roi_pool_forward(
+        to_nhwc(input, dtype),
+        to_dense(rois, dtype),
+        None if offset is None else to_dense(offset, dtype),
+        output,
+        spatial_scale,
+        sampling_ratio,
+        gamma,
+    )
+    return as_input(output, input)
+
+
+def _forward_fake(
+    input: Tensor,
+    rois: Tensor,
+    offset: Tensor | None,
+    pooled_h: int,
+    pooled_w: int,
+    spatial_scale: float,
+    sampling_ratio: int,
+    gamma: float,
+) -> Tensor:
+    return new_tensor(_output_shape(input, rois, offset, pooled_h, pooled_w), input)
+
+
+def _new_grad_offset(offset: Tensor | None, like: Tensor) -> Tensor:
+    """Memory for the gradient of the offset: an empty tensor stands for None."""
+    return torch.empty(
+        (0,) if offset is None else offset.shape, dtype=like.dtype, device=like.device
+    )
+
+
+def _backward(
+    grad_output: Tensor,
+    input: Tensor,
+    rois: Tensor,
+    offset: Tensor | None,
+    spatial_scale: float,
+    sampling_ratio: int,
+    gamma: float,
+) -> tuple[Tensor, Tensor]:
+    if grad_output.numel() == 0 or input.numel() == 0:
+        return new_zeros(input.shape, input), _new_grad_offset(offset, input).zero_()
+    dtype = COMPUTE_DTYPES[input.dtype]
+    grad_input = new_nhwc(input.shape, dtype)
+    grad_offset = None if offset is None else torch.empty(offset.shape, dtype=dtype)
+    native.deform_roi_pool_backward(
+        to_nhwc(grad_output, dtype),
+        to_nhwc(input, dtype),
+        to_dense(rois, dtype),
+        None if offset is None else to_dense(offset, dtype),
+        grad_input,
+        grad_offset,
+        spatial_scale,
+        sampling_ratio,
+        gamma,
+    )
+    if grad_offset is None:
+        grad_offset = _new_grad_offset(None, input)
+    return as_input(grad_input, input), grad_offset.to(input.dtype)
+
+
+def _backward_fake(
+    grad_output: Tensor,
+    input: Tensor,
+    rois: Tensor,
+    offset: Tensor | None,
+    spatial_scale: float,
+    sampling_ratio: int,
+    gamma: float,
+) -> tuple[Tensor, Tensor]:
+    return new_tensor(input.shape, input), _new_grad_offset(offset, input)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[:3])
+    ctx.numbers = inputs[5:]
+
+
+def _differentiate(ctx: Any, grad_output: Tensor | None) -> tuple[Tensor | None, ...]:
+    if grad_output is None:
+        return (None,) * 8
+    saved = ctx.saved_tensors
+    grad_input, grad_offset = _deform_roi_pool_backward(grad_output, *saved, *ctx.numbers)
+    return grad_input, None, None if saved[2] is None else grad_offset, *(None,) * 5
+
+
+_deform_roi_pool_backward = define(
+    "deform_roi_pool_backward(Tensor grad_output, Tensor input, Tensor rois, Tensor? offset, "
+    "float spatial_scale, int sampling_ratio, float gamma) -> (Tensor, Tensor)",
+    kernel=_backward,
+    fake=_backward_fake,
+)
+_deform_roi_pool = define(
+    "deform_roi_pool(Tensor input, Tensor rois, Tensor? offset, int pooled_h, int pooled_w, "
+    "float spatial_scale, int sampling_ratio, float gamma) -> Tensor",
+    kernel=_forward,
+    fake=_forward_fake,
+    setup_context=_setup_context,
+    backward=_differentiate,
+)
+
+# ------------------------------------------------------------------------------ what users call
+
+
+def deform_roi_pool(
+    input: Tensor,
+    rois: Tensor,
+    offset: Tensor | None,
+    output_size: int | tuple[int, ...],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    gamma: float = 0.1,
+) -> Tensor:
+    """Average each bin of each region of interest, bins moved by an offset.
+
+    Parameters
+    ----------
+    input : Tensor
+        (N, C, H, W), float32, float16 or bfloat16.
+    rois : Tensor
+        (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient.
+    offset : Tensor or None
+        (R, 2, *output_size): how far each bin moves in x and in y, in sizes of its region
+        times ``gamma``.
+    output_size : int or (int, int)
+        Bins per region, (height, width).
+    spatial_scale : float
+        Coordinates of ``rois`` are multiplied by it.
+    sampling_ratio : int
+        Samples per side of a bin; 0 takes one per pixel.
+    gamma : float
+        Scale of the offsets.
+
+    Returns
+    -------
+    Tensor
+        (R, C, *output_size), in the memory format of ``input``.
+    """
+    pooled_h, pooled_w = pair("deform_roi_pool", "output_size", output_size)
+    result: Tensor = _deform_roi_pool(
+        input, rois, offset, pooled_h, pooled_w, spatial_scale, sampling_ratio, gamma
+    )
+    return result
+
+
+class DeformRoIPool(nn.Module):
+    """The operator :func:`deform_roi_pool` as a module.
+
+    Parameters
+    ----------
+    output_size, spatial_scale, sampling_ratio, gamma
+        As for :func:`deform_roi_pool`.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int, ...],
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        gamma: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.output_size = pair(type(self).__name__, "output_size", output_size)
+        self.spatial_scale = float(spatial_scale)
+        self.sampling_ratio = int(sampling_ratio)
+        self.gamma = float(gamma)
+
+    def forward(self, input: Tensor, rois: Tensor, offset: Tensor | None = None) -> Tensor:
+        """Apply :func:`deform_roi_pool`."""
+        return deform_roi_pool(
+            input,
+            rois,
+            offset,
+            self.output_size,
+            self.spatial_scale,
+            self.sampling_ratio,
+            self.gamma,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the parameters for ``repr``."""
+        return (
+            f"output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
+            f"sampling_ratio={self.sampling_ratio}, gamma={self.gamma}"
+        )
+
+
+class DeformRoIPoolPack(DeformRoIPool):
+    """Deformable RoI pooling that predicts the offsets from the regions themselves.
+
+    Parameters
+    ----------
+    output_size, spatial_scale, sampling_ratio, gamma
+        As for :func:`deform_roi_pool`.
+    output_channels : int
+        Channels of the features.
+    deform_fc_channels : int
+        Width of the layers that predict the offsets.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int, ...],
+        output_channels: int,
+        deform_fc_channels: int = 1024,
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        gamma: float = 0.1,
+    ) -> None:
+        super().__init__(output_size, spatial_scale, sampling_ratio, gamma)
+        self.output_channels = output_channels
+        self.deform_fc_channels = deform_fc_channels
+        bins = self.output_size[0] * self.output_size[1]
+        self.offset_fc = nn.Sequential(
+            nn.Linear(bins * output_channels, deform_fc_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(deform_fc_channels, deform_fc_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(deform_fc_channels, bins * 2),
+        )
+        _zero(self.offset_fc[-1])
+
+    def _regular_bins(self, input: Tensor, rois: Tensor) -> Tensor:
+        """Pool without offsets, one row of numbers per region."""
+        if input.size(1) != self.output_channels:
+            message = (
+                f"{type(self).__name__}: input has {input.size(1)} channels, expected "
+                f"output_channels ({self.output_channels})"
+            )
+            raise ValueError(message)
+        return super().forward(input, rois).flatten(1)
+
+    def _deformed_bins(self, input: Tensor, rois: Tensor, regular: Tensor) -> Tensor:
+        offset = self.offset_fc(regular).unflatten(1, (2, *self.output_size))
+        return super().forward(input, rois, offset)
+
+    def forward(self, input: Tensor, rois: Tensor) -> Tensor:  # type: ignore[override]
+        """Pool, predict offsets from the result, and pool again with them."""
+        return self._deformed_bins(input, rois, self._regular_bins(input, rois))
+
+
+class ModulatedDeformRoIPoolPack(DeformRoIPoolPack):
+    """As :class:`DeformRoIPoolPack`, with a predicted weight for each bin.
+
+    Parameters
+    ----------
+    output_size, output_channels, deform_fc_channels, spatial_scale, sampling_ratio, gamma
+        As for :class:`DeformRoIPoolPack`.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int, ...],
+        output_channels: int,
+        deform_fc_channels: int = 1024,
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        gamma: float = 0.1,
+    ) -> None:
+        super().__init__(
+            output_size, output_channels, deform_fc_channels, spatial_scale, sampling_ratio, gamma
+        )
+        bins = self.output_size[0] * self.output_size[1]
+        self.mask_fc = nn.Sequential(
+            nn.Linear(bins * output_channels, deform_fc_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(deform_fc_channels, bins),
+            nn.Sigmoid(),
+        )
+        _zero(self.mask_fc[2])
+
+    def forward(self, input: Tensor, rois: Tensor) -> Tensor:  # type: ignore[override]
+        """Pool as the parent does, and weight the bins."""
+        regular = self._regular_bins(input, rois)
+        mask: Tensor = self.mask_fc(regular).unflatten(1, (1, *self.output_size))
+        return self._deformed_bins(input, rois, regular) * mask
+
+
+def _zero(layer: nn.Module) -> None:
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masked convolution: computed where a mask says so, and 0 elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pymluops.torch import _native_calls as native
+from pymluops.torch._operators import define
+from pymluops.torch._tensors import (
+    as_input,
+    check_same_dtype,
+    check_tensor,
+    new_tensor,
+    pair,
+    require,
+    to_dense,
+)
+
+# ------------------------------------------------------------------------------- the operators
+
+
+def _output_shape(
+    features: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, pad_h: int, pad_w: int
+) -> tuple[int, int, int, int]:
+    op = "masked_conv2d"
+    check_tensor(op, "features", features, "1, C, H, W")
+    check_tensor(op, "weight", weight, "out_channels, C, kernel_h, kernel_w")
+    check_same_dtype(op, "weight", weight, "features", features)
+    n, c, h, w = features.shape
+    out_c, in_c, kernel_h, kernel_w = weight.shape
+    require(
+        n == 1,
+        lambda: f"{op}: features holds {n} images, expected 1; call it for one image at a time",
+    )
+    require(
+        mask.dim() == 3 and tuple(mask.shape) == (1, h, w),
+        lambda: f"{op}: mask has shape {tuple(mask.shape)}, expected {(1, h, w)} = (1, H, W)",
+    )
+    require(
+        mask.device == features.device,
+        lambda: f"{op}: mask is on {mask.device}, features on {features.device}; pass mask.cpu()",
+    )
+    require(
+        in_c == c,
+        lambda: f"{op}: weight is for {in_c} channels, features has {c} (groups are not supported)",
+    )
+    if bias is not None:
+        check_tensor(op, "bias", bias, "out_channels")
+        check_same_dtype(op, "bias", bias, "features", features)
+        require(
+            bias.shape[0] == out_c,
+            lambda: f"{op}: bias has {bias.shape[0]} values, expected {out_c} (out_channels)",
+        )
+    out_h, out_w = h + 2 * pad_h - kernel_h + 1, w + 2 * pad_w - kernel_w + 1
+    require(
+        pad_h >= 0 and pad_w >= 0 and kernel_h > 0 and kernel_w > 0 and out_h >= 0 and out_w >= 0,
+        lambda: (
+            f"{op}: padding is {(pad_h, pad_w)}, too small for a {kernel_h} x {kernel_w} "
+            f"weight on features of {h} x {w}"
+        ),
+    )
+    return 1, out_c, out_h, out_w
+
+
+class _Sites:
+    """The positions where a mask is positive."""
+
+    def __init__(self, mask: Tensor) -> None:
+        self.h, self.w = torch.nonzero(mask[0] > 0).to(torch.int32).t().contiguous()
+        self.count = self.h.numel()
+
+    def columns(self, image: Tensor, kernel: tuple[int, int], pad: tuple[int, int]) -> Tensor:
+        """The window of `image` at each position, a column of (C, kernel_h, kernel_w) values."""
+        rows = image.shape[1] * kernel[0] * kernel[1]
+        columns = torch.empty((rows, self.count), dtype=torch.float32)
+        native.masked_im2col(image, self.h, self.w, columns, kernel, pad)
+        return columns
+
+    def image(self, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Values put to their positions in an image, which is 0 elsewhere."""
+        image = torch.empty(shape, dtype=torch.float32)
+        native.masked_col2im(values, self.h, self.w, image)
+        return image
+
+
+def _convolve(
+    features: Tensor, sites: _Sites, weight: Tensor, bias: Tensor | None, pad: tuple[int, int]
+) -> Tensor:
+    """Results at the sites, a column of out_channels values each; all in float32."""
+    out_c, _, kernel_h, kernel_w = weight.shape
+    columns = sites.columns(features, (kernel_h, kernel_w), pad)
+    matrix = weight.reshape(out_c, -1)
+    if bias is None:
+        return torch.mm(matrix, columns)
+    return torch.addmm(bias[:, None], matrix, columns)
+
+
+def _forward(
+    features: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, pad_h: int, pad_w: int
+) -> Tensor:
+    shape = _output_shape(features, mask, weight, bias, pad_h, pad_w)
+    sites = _Sites(mask)
+    if sites.count == 0 or 0 in shape:
+        return new_tensor(shape, features).zero_()
+    result = _convolve(
+        to_dense(features, torch.float32),
+        sites,
+        weight.float(),
+        None if bias is None else bias.float(),
+        (pad_h, pad_w),
+    )
+    return as_input(sites.image(result, shape), features)
+
+
+def _forward_fake(
+    features: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, pad_h: int, pad_w: int
+) -> Tensor:
+    return new_tensor(_output_shape(features, mask, weight, bias, pad_h, pad_w), features)
+
+
+def _flipped(weight: Tensor) -> Tensor:
+    """The weight of the convolution that takes gradients of outputs to those of features."""
+    return weight.flip(2, 3).transpose(0, 1).contiguous()
+
+
+def _reached(mask: Tensor, shape: torch.Size, kernel: tuple[int, int], pad: tuple[int, int]) -> Any:
+    """The pixels of the features that some window reads, as a mask of their own.
+
+    `shape` is that of the output, whose pixel (y, x) reads rows y - pad to y - pad + kernel - 1.
+    """
+    (kernel_h, kernel_w), (pad_h, pad_w) = kernel, pad
+    _, height, width = mask.shape
+    before_h, before_w = kernel_h - 1 - pad_h, kernel_w - 1 - pad_w
+    after_h, after_w = before_h + shape[2] - height, before_w + shape[3] - width
+    around = functional.pad((mask > 0).float(), (before_w, after_w, before_h, after_h))
+    return functional.max_pool2d(around, kernel, stride=1)
+
+
+def _backward(
+    grad_output: Tensor,
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    pad_h: int,
+    pad_w: int,
+    needed: list[bool],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of features, weight and bias: those needed, others are empty."""
+    grad_features, grad_weight, grad_bias = _new_grads(grad_output, features, weight, needed)
+    sites = _Sites(mask)
+    if sites.count == 0 or grad_output.numel() == 0 or features.numel() == 0:
+        return grad_features.zero_(), grad_weight.zero_(), grad_bias.zero_()
+    kernel, pad = (weight.shape[2], weight.shape[3]), (pad_h, pad_w)
+    grad = sites.columns(to_dense(grad_output, torch.float32), (1, 1), (0, 0))
+    if needed[0]:
+        pixels = _Sites(_reached(mask, grad_output.shape, kernel, pad))
+        result = _convolve(
+            sites.image(grad, grad_output.shape),
+            pixels,
+            _flipped(weight.float()),
+            None,
+            (kernel[0] - 1 - pad_h, kernel[1] - 1 - pad_w),
+        )
+        grad_features.copy_(pixels.image(result, features.shape))
+    if needed[1]:
+        columns = sites.columns(to_dense(features, torch.float32), kernel, pad)
+        grad_weight.copy_(torch.mm(grad, columns.t()).view(weight.shape))
+    if needed[2]:
+        grad_bias.copy_(grad.sum(1))
+    return grad_features, grad_weight, grad_bias
+
+
+def _new_grads(
+    grad_output: Tensor, features: Tensor, weight: Tensor, needed: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        new_tensor(features.shape, features) if needed[0] else features.new_empty(0),
+        weight.new_empty(weight.shape if needed[1] else 0),
+        weight.new_empty(weight.shape[0] if needed[2] else 0),
+    )
+
+
+def _backward_fake(
+    grad_output: Tensor,
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    pad_h: int,
+    pad_w: int,
+    needed: list[bool],
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _new_grads(grad_output, features, weight, needed)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    features, mask, weight, _, *ctx.padding = inputs
+    ctx.save_for_backward(features, mask, weight)
+
+
+def _differentiate(ctx: Any, grad_output: Tensor | None) -> tuple[Tensor | None, ...]:
+    if grad_output is None:
+        return (None,) * 6
+    of_features, _, of_weight, of_bias, *_ = ctx.needs_input_grad
+    needed = [of_features, of_weight, of_bias]
+    grads = _masked_conv2d_backward(grad_output, *ctx.saved_tensors, *ctx.padding, needed)
+    features, weight, bias = (
+        grad if wanted else None for grad, wanted in zip(grads, needed, strict=True)
+    )
+    return features, None, weight, bias, None, None
+
+
+_masked_conv2d_backward = define(
+    "masked_conv2d_backward(Tensor grad_output, Tensor features, Tensor mask, Tensor weight, "
+    "int pad_h, int pad_w, bool[] needed) -> (Tensor, Tensor, Tensor)",
+    kernel=_backward,
+    fake=_backward_fake,
+)
+_masked_conv2d = define(
+    "masked_conv2d(Tensor features, Tensor mask, Tensor weight, Tensor? bias, int pad_h, "
+    "int pad_w) -> Tensor",
+    kernel=_forward,
+    fake=_forward_fake,
+    setup_context=_setup_context,
+    backward=_differentiate,
+)
+
+# ------------------------------------------------------------------------------ what users call
+
+
+def masked_conv2d(
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    padding: int | tuple[int, ...] | str = 0,
+    stride: int | tuple[int, ...] = 1,
+) -> Tensor:
+    """Convolve where a mask is positive.
+
+    Parameters
+    ----------
+    features : Tensor
+        (1, C, H, W), float32, float16 or bfloat16.
+    mask : Tensor
+        (1, H, W), of any dtype: the output is computed where it is positive. It gets no gradient.
+    weight : Tensor
+        (out_channels, C, kernel_h, kernel_w).
+    bias : Tensor or None
+        (out_channels,).
+    padding : int or (int, int)
+        Zeros around the features.
+    stride : int or (int, int)
+        Must be 1.
+
+    Returns
+    -------
+    Tensor
+        (1, out_channels, out_h, out_w) in the memory format of ``features``, 0 (without the bias)
+        where the mask is not positive.
+    """
+    if pair("masked_conv2d", "stride", stride) != (1, 1):
+        message = f"masked_conv2d: stride is {stride}, expected 1"
+        raise ValueError(message)
+    pad_h, pad_w = pair("masked_conv2d", "padding", padding)
+    result: Tensor = _masked_conv2d(features, mask, weight, bias, pad_h, pad_w)
+    return result
+
+
+class MaskedConv2d(nn.Conv2d):
+    """A convolution that computes only where a mask says so, if it is given one.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
+        As for ``torch.nn.Conv2d``. With a mask, stride, dilation and groups must be 1.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
+        )
+
+    def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Apply :func:`masked_conv2d`; without a mask, what ``torch.nn.Conv2d`` does."""
+        if mask is None:
+            return super().forward(input)
+        for name, value, supported in (
+            ("dilation", self.dilation, (1, 1)),
+            ("groups", self.groups, 1),
+        ):
+            if value != supported:
+                message = f"MaskedConv2d: {name} is {value}, expected 1 where a mask is given"
+                raise ValueError(message)
+        return masked_conv2d(input, mask, self.weight, self.bias, self.padding, self.stride)

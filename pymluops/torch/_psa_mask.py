@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PSAMask: point-wise spatial attention masks, spread over the map or gathered from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pymluops.torch import _native_calls as native
+from pymluops.torch._operators import define
+from pymluops.torch._tensors import (
+    as_input,
+    check_tensor,
+    memory_format,
+    new_nhwc,
+    new_tensor,
+    new_zeros,
+    pair,
+    require,
+    to_nhwc,
+)
+
+_PSA_TYPES = {"collect": 0, "distribute": 1}
+
+# ------------------------------------------------------------------------------- the operators
+
+
+def _output_shape(
+    input: Tensor, psa_type: int, h_mask: int, w_mask: int
+) -> tuple[int, int, int, int]:
+    check_tensor("psa_mask", "input", input, "N, h_mask * w_mask, H, W")
+    require(
+        psa_type in (0, 1),
+        lambda: f"psa_mask: psa_type is {psa_type}, expected 0 (collect) or 1 (distribute)",
+    )
+    n, c, h, w = input.shape
+    require(
+        h_mask >= 0 and w_mask >= 0 and c == h_mask * w_mask,
+        lambda: (
+            f"psa_mask: input has {c} channels, expected mask_size[0] * mask_size[1] = "
+            f"{h_mask} * {w_mask}"
+        ),
+    )
+    return n, h * w, h, w
+
+
+def _forward(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
+    shape = _output_shape(input, psa_type, h_mask, w_mask)
+    if input.numel() == 0:
+        return new_zeros(shape, input)
+    output = new_nhwc(shape, torch.float32)
+    native.psamask_forward(to_nhwc(input, torch.float32), output, psa_type, h_mask, w_mask)
+    return as_input(output, input)
+
+
+def _forward_fake(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
+    return new_tensor(_output_shape(input, psa_type, h_mask, w_mask), input)
+
+
+def _backward(
+    grad_output: Tensor, psa_type: int, h_mask: int, w_mask: int, channels_last: bool
+) -> Tensor:
+    grad_input = _backward_fake(grad_output, psa_type, h_mask, w_mask, channels_last)
+    if grad_input.numel() == 0:
+        return grad_input
+    result = new_nhwc(grad_input.shape, torch.float32)
+    native.psamask_backward(to_nhwc(grad_output, torch.float32), result, psa_type, h_mask, w_mask)
+    return as_input(result, grad_input)
+
+
+def _backward_fake(
+    grad_output: Tensor, psa_type: int, h_mask: int, w_mask: int, channels_last: bool
+) -> Tensor:
+    n, _, h, w = grad_output.shape
+    return torch.empty(
+        (n, h_mask * w_mask, h, w),
+        dtype=grad_output.dtype,
+        device=grad_output.device,
+        memory_format=torch.channels_last if channels_last else torch.contiguous_format,
+    )
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.numbers = (*inputs[1:], memory_format(inputs[0]) is torch.channels_last)
+
+
+def _differentiate(ctx: Any, grad_output: Tensor | None) -> tuple[Tensor | None, ...]:
+    if grad_output is None:
+        return (None,) * 4
+    return _psa_mask_backward(grad_output, *ctx.numbers), None, None, None
+
+
+_psa_mask_backward = define(
+    "psa_mask_backward(Tensor grad_output, int psa_type, int h_mask, int w_mask, "
+    "bool channels_last) -> Tensor",
+    kernel=_backward,
+    fake=_backward_fake,
+)
+_psa_mask = define(
+    "psa_mask(Tensor input, int psa_type, int h_mask, int w_mask) -> Tensor",
+    kernel=_forward,
+    fake=_forward_fake,
+    setup_context=_setup_context,
+    backward=_differentiate,
+)
+
+# ------------------------------------------------------------------------------ what users call
+
+
+def psa_mask(input: Tensor, psa_type: int, mask_size: int | tuple[int, int]) -> Tensor:
+    """Turn each pixel's mask into an attention over the whole map.
+
+    Parameters
+    ----------
+    input : Tensor
+        (N, h_mask * w_mask, H, W), float32, float16 or bfloat16.
+    psa_type : int
+        0 collects: channel ``th * W + tw`` of a pixel says how it attends to pixel (th, tw).
+        1 distributes: channel ``h * W + w`` of a pixel says how pixel (h, w) attends to it.
+    mask_size : int or (int, int)
+        (h_mask, w_mask), or one number for both.
+
+    Returns
+    -------
+    Tensor
+        (N, H * W, H, W), in the memory format of ``input``; 0 where a mask does not reach.
+    """
+    result: Tensor = _psa_mask(input, psa_type, *pair("psa_mask", "mask_size", mask_size))
+    return result
+
+
+class PSAMask(nn.Module):
+    """The operator :func:`psa_mask` as a module.
+
+    Parameters
+    ----------
+    psa_type : {"collect", "distribute"}
+        Whether a pixel's mask says what it takes from others, or what it gives to them.
+    mask_size : int or (int, int)
+        (h_mask, w_mask).
+    """
+
+    def __init__(self, psa_type: str, mask_size: int | tuple[int, int] | None = None) -> None:
+        super().__init__()
+        if psa_type not in _PSA_TYPES:
+            message = f"PSAMask: psa_type is {psa_type!r}, expected 'collect' or 'distribute'"
+            raise ValueError(message)
+        self.psa_type_enum = _PSA_TYPES[psa_type]
+        self.mask_size = mask_size
+        self.psa_type = psa_type
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply :func:`psa_mask`."""
+        if self.mask_size is None:
+            message = "PSAMask: mask_size is None, expected (h_mask, w_mask); give it to PSAMask()"
+            raise ValueError(message)
+        return psa_mask(input, self.psa_type_enum, self.mask_size)
+
+    def extra_repr(self) -> str:
+        """Return the parameters for ``repr``."""
+        return f"psa_type={self.psa_type}, mask_size={self.mask_size}"

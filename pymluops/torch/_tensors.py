@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every operator does with its tensors: checks, memory formats and dtypes.
+
+The library computes on NHWC memory in float32 or float16. In torch that is a tensor of shape
+(N, C, H, W) in channels_last, so such a tensor goes through as it is; any other is converted once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: The dtypes that callers may use, and what each is computed in.
+COMPUTE_DTYPES = {
+    torch.float32: torch.float32,
+    torch.float16: torch.float16,
+    torch.bfloat16: torch.float32,
+}
+#: "meta" tensors reach only the fake kernels.
+_DEVICES = ("cpu", "meta")
+
+
+def require(condition: bool | torch.SymBool, message: Callable[[], str]) -> None:
+    """Raise ValueError unless the condition holds; under tracing it becomes a guard."""
+    if isinstance(condition, bool):
+        if not condition:
+            raise ValueError(message())
+    else:
+        torch._check(condition, message)
+
+
+def check_tensor(op: str, name: str, tensor: Tensor, shape: str) -> None:
+    """Check what can be wrong with a floating-point argument whatever its extents are.
+
+    Parameters
+    ----------
+    shape : str
+        The dims by name, such as ``"N, C, H, W"``.
+    """
+    wanted = shape.count(",") + 1
+    if tensor.dim() != wanted:
+        message = f"{op}: {name} has shape {tuple(tensor.shape)}, expected {wanted} dims ({shape})"
+        raise ValueError(message)
+    if tensor.dtype not in COMPUTE_DTYPES:
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        message = (
+            f"{op}: {name} is {dtype}, expected float32, float16 or bfloat16; "
+            f"pass {name}.float(), or call .float() on the model"
+        )
+        raise TypeError(message)
+    if tensor.device.type not in _DEVICES or tensor.layout is not torch.strided:
+        message = (
+            f"{op}: {name} is a {tensor.layout} tensor on {tensor.device}, expected a dense one "
+            f"on the CPU; pass {name}.cpu()"
+        )
+        raise ValueError(message)
+
+
+def check_same_dtype(op: str, name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+    """Check that an argument has the dtype of another one."""
+    if tensor.dtype is not other.dtype:
+        dtype, expected = (str(t.dtype).removeprefix("torch.") for t in (tensor, other))
+        message = (
+            f"{op}: {name} is {dtype}, expected {expected} as {other_name}; "
+            f"pass {name}.to({other_name}.dtype)"
+        )
+        raise TypeError(message)
+
+
+def memory_format(like: Tensor) -> torch.memory_format:
+    """Return channels_last for a tensor that is so and not contiguous too; else contiguous."""
+    if like.is_contiguous() or not like.is_contiguous(memory_format=torch.channels_last):
+        return torch.contiguous_format
+    return torch.channels_last
+
+
+def new_tensor(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Allocate a tensor with the dtype and the memory format of another one."""
+    return torch.empty(
+        shape, dtype=like.dtype, device=like.device, memory_format=memory_format(like)
+    )
+
+
+def new_zeros(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Allocate as :func:`new_tensor` does, and zero it."""
+    return new_tensor(shape, like).zero_()
+
+
+def new_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Allocate a channels_last result; the shape is (N, C, H, W)."""
+    return torch.empty(shape, dtype=dtype, memory_format=torch.channels_last)
+
+
+def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the tensor in channels_last and in a dtype: itself if it is so already."""
+    if tensor.dtype is dtype and tensor.is_contiguous(memory_format=torch.channels_last):
+        return tensor
+    return new_nhwc(tensor.shape, dtype).copy_(tensor)
+
+
+def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the tensor contiguous and in a dtype: itself if it is so already."""
+    return tensor.to(dtype).contiguous()
+
+
+def as_input(result: Tensor, like: Tensor) -> Tensor:
+    """Return a result in the dtype and the memory format of an input."""
+    if result.dtype is like.dtype and result.is_contiguous(memory_format=memory_format(like)):
+        return result
+    return new_tensor(result.shape, like).copy_(result)
+
+
+def pair(op: str, name: str, value: object) -> tuple[int, int]:
+    """Return (value, value) for a number, and two numbers as they are."""
+    if isinstance(value, int):
+        return value, value
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return value[0], value[1]
+    message = f"{op}: {name} is {value!r}, expected an int or a pair of ints"
+    raise ValueError(message)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PyTorch operators as torch sees them: compile, export, fake tensors, autocast, refusals."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch_cases import CASES, Case
+
+import pymluops.torch as ours
+
+ALL_CASES = pytest.mark.parametrize("case", CASES, ids=str)
+# One of each operator, for what costs seconds per case.
+EACH_OPERATOR = pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if case.name in {"carafe", "psa_collect", "border_align", "deform", "masked_conv"}
+    ],
+    ids=str,
+)
+
+
+def with_gradients(case: Case, dtype: torch.dtype = torch.float32) -> list[object]:
+    args = case.arguments(dtype)
+    for index in case.differentiable:
+        args[index].requires_grad_()
+    return args
+
+
+def registered(case: Case, args: list[object]) -> tuple[object, tuple[object, ...]]:
+    name, operator_args = case.operator(*args)
+    return getattr(torch.ops.pymluops, name).default, operator_args
+
+
+@ALL_CASES
+def test_opcheck(case: Case) -> None:
+    operator, args = registered(case, with_gradients(case))
+    torch.library.opcheck(operator, args)
+
+
+@EACH_OPERATOR
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_opcheck_of_fake_kernels_in_half_and_channels_last(case: Case, dtype: torch.dtype) -> None:
+    args = with_gradients(case, dtype)
+    args[0] = args[0].detach().to(memory_format=torch.channels_last).requires_grad_()
+    operator, operator_args = registered(case, args)
+    torch.library.opcheck(operator, operator_args, test_utils=("test_schema", "test_faketensor"))
+
+
+@EACH_OPERATOR
+def test_opcheck_of_the_derivatives(case: Case) -> None:
+    """Whatever arguments a backward makes, they are those of an operator that passes opcheck."""
+    calls = []
+
+    class Recorder(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            if "_backward" in func.name() and func.namespace == "pymluops":
+                calls.append((func, args))
+            return func(*args, **(kwargs or {}))
+
+    result = case.ours(*with_gradients(case))
+    with Recorder():
+        result.sum().backward()
+    ((operator, args),) = calls
+    args = [arg.detach() if isinstance(arg, Tensor) else arg for arg in args]
+    torch.library.opcheck(operator, args)
+    args[0].requires_grad_()
+    torch.library.opcheck(operator, args, test_utils="test_autograd_registration")
+
+
+@ALL_CASES
+def test_fake_tensors_tell_shape_dtype_and_strides(case: Case) -> None:
+    args = case.arguments()
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        args[0] = args[0].contiguous(memory_format=memory_format)
+        real = case.ours(*args)
+        with FakeTensorMode() as mode:
+            faked = [mode.from_tensor(arg) if isinstance(arg, Tensor) else arg for arg in args]
+            fake = case.ours(*faked)
+        assert (fake.shape, fake.dtype, fake.stride()) == (real.shape, real.dtype, real.stride())
+        assert fake.device == real.device
+
+
+@EACH_OPERATOR
+def test_meta_tensors(case: Case) -> None:
+    args = case.arguments()
+    meta = [arg.to("meta") if isinstance(arg, Tensor) else arg for arg in args]
+    result = case.ours(*meta)
+    assert result.device.type == "meta"
+    assert result.shape == case.ours(*args).shape
+
+
+@EACH_OPERATOR
+def test_compile_without_graph_breaks(case: Case) -> None:
+    # aot_eager traces forward and backward as the default backend does, without a C++ compiler.
+    compiled = torch.compile(case.ours, fullgraph=True, backend="aot_eager")
+    args, other = with_gradients(case), with_gradients(case)
+    result, expected = compiled(*args), case.ours(*other)
+    assert torch.equal(result, expected)
+    result.square().sum().backward()
+    expected.square().sum().backward()
+    for index in case.differentiable:
+        assert torch.equal(args[index].grad, other[index].grad)
+
+
+class _Upsample(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = ours.CARAFEPack(4, 2, compressed_channels=4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x).relu()
+
+
+def test_export_with_a_dynamic_batch_and_size() -> None:
+    model = _Upsample().eval()
+    dynamic = {0: torch.export.Dim("n"), 2: torch.export.Dim("h"), 3: torch.export.Dim("w")}
+    program = torch.export.export(model, (torch.randn(2, 4, 6, 7),), dynamic_shapes=(dynamic,))
+    assert "pymluops.carafe.default" in str(program.graph)
+    for shape in ((2, 4, 6, 7), (3, 4, 5, 9)):
+        x = torch.randn(shape)
+        assert torch.equal(program.module()(x), model(x))
+
+
+def test_compile_sees_new_shapes_without_a_new_graph() -> None:
+    count = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(ours.carafe, fullgraph=True, dynamic=True, backend=count)
+    for size in (3, 4, 5):
+        args = torch.randn(2, 4, size, size), torch.randn(2, 9, 2 * size, 2 * size), 3, 1, 2
+        assert torch.equal(compiled(*args), ours.carafe(*args))
+    assert count.frame_count == 1
+
+
+# -------------------------------------------------------------------------------------- autocast
+
+
+@EACH_OPERATOR
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_autocast_computes_in_float32(case: Case, dtype: torch.dtype) -> None:
+    args = with_gradients(case)
+    mixed = list(args)
+    mixed[0] = args[0].to(dtype)
+    with torch.autocast("cpu", dtype=dtype):
+        result = case.ours(*mixed)
+    assert result.dtype == torch.float32
+    rounded = [args[0].to(dtype).float(), *args[1:]]
+    assert torch.equal(result, case.ours(*rounded))
+    result.sum().backward()
+    assert all(args[index].grad is not None for index in case.differentiable)
+
+
+def test_a_model_trains_under_autocast() -> None:
+    model = _Upsample()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = model(torch.randn(1, 4, 5, 5)).square().mean()
+    loss.backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+# --------------------------------------------------------------------------------- what is refused
+
+
+@EACH_OPERATOR
+def test_a_second_derivative_is_refused(case: Case) -> None:
+    args = with_gradients(case)
+    leaves = [args[index] for index in case.differentiable]
+    grads = torch.autograd.grad(case.ours(*args).square().sum(), leaves, create_graph=True)
+    with pytest.raises(NotImplementedError, match=r"second derivatives are not supported.*detach"):
+        sum(grad.sum() for grad in grads).backward()
+
+
+@EACH_OPERATOR
+def test_vmap_is_refused(case: Case) -> None:
+    args = case.arguments()
+    batched = torch.stack([args[0], args[0]])
+    with pytest.raises(NotImplementedError, match=r"vmap is not supported.*batch dim N"):
+        torch.vmap(lambda x: case.ours(x, *args[1:]))(batched)
+
+
+@EACH_OPERATOR
+def test_function_transforms_are_refused(case: Case) -> None:
+    args = case.arguments()
+    with pytest.raises(NotImplementedError, match=r"torch.func transforms.*torch.autograd"):
+        torch.func.grad(lambda x: case.ours(x, *args[1:]).sum())(args[0])
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@EACH_OPERATOR
+def test_forward_mode_is_refused(case: Case) -> None:
+    args = case.arguments()
+    with torch.autograd.forward_ad.dual_level():
+        args[0] = torch.autograd.forward_ad.make_dual(args[0], torch.ones_like(args[0]))
+        with pytest.raises(NotImplementedError, match=r"forward-mode.*backward\(\)"):
+            case.ours(*args)
+
+
+def test_an_input_changed_before_backward_is_noticed() -> None:
+    features = torch.randn(1, 4, 3, 3).requires_grad_()
+    masks = torch.randn(1, 9, 6, 6)
+    result = ours.carafe(features, masks, 3, 1, 2)
+    masks.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
