@@ -40,6 +40,7 @@ def declarations(header: Path) -> str:
 
 
 def main() -> None:
+    """Write the file that the command line names."""
     include_dir, output = Path(sys.argv[1]), Path(sys.argv[2])
     ffi = cffi.FFI()
     ffi.cdef(BEFORE + "".join(declarations(include_dir / name) for name in HEADERS) + AFTER)
