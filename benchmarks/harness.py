@@ -71,11 +71,7 @@ def declarations() -> str:
     text = "typedef struct cnrtQueue *cnrtQueue_t;\n"
     for header in ("mlu_op.h", "mlu_op_cpu.h"):
         source = (ROOT / "include" / header).read_text()
-        text += (
-            source.split("/* cdef begin", 1)[1]
-            .split("*/", 1)[1]
-            .split("/* cdef end", 1)[0]
-        )
+        text += source.split("/* cdef begin", 1)[1].split("*/", 1)[1].split("/* cdef end", 1)[0]
     return re.sub(r"\bMLUOP_WIN_API\b", "", text)
 
 
@@ -116,9 +112,7 @@ class Library:
 class Call:
     """A case bound to a library and a handle: calling it does the work once."""
 
-    def __init__(
-        self, library: Library, handle: Any, api: str, arguments: list[Any]
-    ) -> None:
+    def __init__(self, library: Library, handle: Any, api: str, arguments: list[Any]) -> None:
         self.library = library
         ffi, lib = library.ffi, library.lib
         self._keep: list[Any] = []
@@ -129,9 +123,7 @@ class Call:
             if isinstance(argument, Tensor):
                 desc = self._descriptor(argument)
                 array = argument.array
-                data = (
-                    ffi.NULL if array is None else ffi.cast("void *", array.ctypes.data)
-                )
+                data = ffi.NULL if array is None else ffi.cast("void *", array.ctypes.data)
                 bound += [desc, data]
                 sizes.append(desc)
             elif isinstance(argument, Carafe):
@@ -145,9 +137,7 @@ class Call:
         for argument in arguments:
             if isinstance(argument, Workspace):
                 pair = self._workspace(api, sizes)
-                bound[workspace_at : workspace_at + 2] = (
-                    pair[::-1] if argument.size_first else pair
-                )
+                bound[workspace_at : workspace_at + 2] = pair[::-1] if argument.size_first else pair
         self._function = getattr(lib, api)
         self._bound = bound
 
@@ -173,9 +163,7 @@ class Call:
         ]
         dtype, shape = DTYPES[tensor.array.dtype.name], tensor.array.shape
         self.library.check(
-            lib.mluOpSetTensorDescriptor(
-                pointer[0], tensor.layout, dtype, len(shape), shape
-            )
+            lib.mluOpSetTensorDescriptor(pointer[0], tensor.layout, dtype, len(shape), shape)
         )
         return pointer[0]
 

@@ -4,14 +4,13 @@
     python benchmarks/peers.py PEERS_FOLDER --library build/libmluops.so --only carafe
 
 The folder has `run_peers.py`, which times, and `cases.py`, which makes inputs and knows the least
-work of each case. Only the formulations that won there (`--best-of`) are timed again. Each line ends
-with the ratio of the best peer's time to ours.
+work of each case. Only the formulations that won there (`--best-of`) are timed again. Each line
+ends with the ratio of the best peer's time to ours.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -54,9 +53,7 @@ def _psamask(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Resul
     return api, arguments, {"out" if forward else "gx": target}
 
 
-def _deform_roi_pool(
-    case: Any, data: Any, new: Callable
-) -> tuple[str, Arguments, Results]:
+def _deform_roi_pool(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
     inputs = [Tensor(data["x"], NHWC), Tensor(data["rois"]), Tensor(data["offset"])]
     numbers = [case.P, case.P, case.scale, case.sr, case.gamma]
     if case.dir == "fwd":
@@ -79,9 +76,7 @@ def _deform_roi_pool(
     return "mluOpDeformRoiPoolBackward", [*arguments, Tensor(goff)], results
 
 
-def _border_align(
-    case: Any, data: Any, new: Callable
-) -> tuple[str, Arguments, Results]:
+def _border_align(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
     boxes = Tensor(data["boxes"])
     if case.dir == "fwd":
         out, arg = new(data["go"].shape), np.zeros(data["go"].shape, np.int32)
@@ -106,9 +101,7 @@ def _border_align(
     return "mluOpBorderAlignBackward", arguments, {"gx": gx}
 
 
-def _masked_im2col(
-    case: Any, data: Any, new: Callable
-) -> tuple[str, Arguments, Results]:
+def _masked_im2col(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
     out = new((case.C * case.kh * case.kw, case.m))
     inputs = [
         Tensor(data["x"], NCHW),
@@ -123,9 +116,7 @@ def _masked_im2col(
     )
 
 
-def _masked_col2im(
-    case: Any, data: Any, new: Callable
-) -> tuple[str, Arguments, Results]:
+def _masked_col2im(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
     out = new((1, case.C, case.H, case.W))
     inputs = [Tensor(data["col"]), Tensor(data["hidx"]), Tensor(data["widx"])]
     arguments = [*inputs, Workspace(size_first=True), Tensor(out, NCHW)]
@@ -184,11 +175,9 @@ def main() -> None:
     parser.add_argument("--library", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--dtype", default="f32", choices=("f32", "f16"))
-    parser.add_argument(
-        "--columns", default="torch,numba", help="the peers to run beside"
-    )
+    parser.add_argument("--columns", default="torch,numba", help="the peers to run beside")
     options = parser.parse_args()
-    library_path = os.path.abspath(options.library)
+    library_path = str(Path(options.library).resolve())
     peers = options.peers.resolve()
     sys.path.insert(0, str(peers))
     import run_peers

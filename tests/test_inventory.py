@@ -122,7 +122,9 @@ def test_readme_names_every_operator() -> None:
 
 
 def rule_tables(source: str) -> list[str]:
-    return re.findall(r"struct mluop_rule \w+\[\] = \{(.*?)\{\.check = CHECK_END\}", source, re.DOTALL)
+    return re.findall(
+        r"struct mluop_rule \w+\[\] = \{(.*?)\{\.check = CHECK_END\}", source, re.DOTALL
+    )
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
