@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -10,12 +10,15 @@ enum { SCRATCH_ALIGNMENT = 64 };
 /* Used where the system does not tell the size of its last-level cache. */
 static const size_t usual_cache_bytes = (size_t)32 << 20;
 
+/* Of the cache that this CPU reaches. (sysconf counts all of a socket, which may have many.) */
 static size_t last_level_cache_bytes(void) {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (bytes > 0) return (size_t)bytes;
-#endif
-  return usual_cache_bytes;
+  size_t kilobytes = 0;
+  FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+  if (file != NULL) {
+    if (fscanf(file, "%zuK", &kilobytes) != 1) kilobytes = 0;
+    fclose(file);
+  }
+  return kilobytes > 0 ? kilobytes << 10 : usual_cache_bytes;
 }
 
 mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {

@@ -5,13 +5,17 @@
 #include <stdint.h>
 
 /* Position (u, v) of the mask of pixel (h, w) is at (u + h - (h_mask - 1) / 2,
-   v + w - (w_mask - 1) / 2) on the map. `spread` has N * H * W rows of H * W: y or dy.
-   `masks` has N * H * W rows of h_mask * w_mask: x or dx. */
+   v + w - (w_mask - 1) / 2) on the map. Forward, `source` is x, of N * H * W rows of
+   h_mask * w_mask, and `target` is y, of N * H * W rows of H * W; backward, dy and dx. Neither is
+   empty. Items are rows of the target. */
 struct psamask_args {
   const float *source;
   float *target;
   int64_t N, H, W, h_mask, w_mask;
-  int distribute;
+  int stream; /* the target is larger than the caches */
 };
+
+/* Bytes of scratch that the kernels need for each thread to stream. */
+enum { PSAMASK_COLLECT_SCRATCH = 1 << 15, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
 
 #endif /* MLUOP_KERNELS_PSAMASK_H_ */

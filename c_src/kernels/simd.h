@@ -9,6 +9,8 @@
      vf                      VL floats
      ..._part(p, n)          the first n elements, 0 <= n <= VL; the others load as 0, and are
                              neither read nor written in memory
+     ..._span(p, begin, end)  the same for the elements begin to end - 1 of the VL at p, of which
+   any may be outside [0, VL) vf_transpose(rows)      a VL x VL matrix
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
    even) vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
 

@@ -43,3 +43,32 @@ MLUOP_INLINE float vf_sum(vf v) {
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
+MLUOP_INLINE __m256i vf_span_(int64_t begin, int64_t end) {
+  const int64_t first = begin < 0 ? 0 : begin > VL ? VL : begin;
+  const int64_t last = end < 0 ? 0 : end > VL ? VL : end;
+  return _mm256_andnot_si256(vf_first_(first), vf_first_(last));
+}
+MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
+  return _mm256_maskload_ps(p, vf_span_(begin, end));
+}
+MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
+  _mm256_maskstore_ps(p, vf_span_(begin, end), v);
+}
+MLUOP_INLINE void vf_transpose(vf rows[VL]) {
+  vf t[VL];
+  for (int i = 0; i < VL; i += 2) {
+    t[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  for (int i = 0; i < VL; i += 4) {
+    rows[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+    rows[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+    rows[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    rows[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+  for (int i = 0; i < 4; i++) {
+    t[i] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x20);
+    t[i + 4] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x31);
+  }
+  for (int i = 0; i < VL; i++) rows[i] = t[i];
+}

@@ -33,3 +33,45 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 MLUOP_INLINE float vf_sum(vf v) { return _mm512_reduce_add_ps(v); }
+MLUOP_INLINE __mmask16 vf_span_(int64_t begin, int64_t end) {
+  const int64_t first = begin < 0 ? 0 : begin > VL ? VL : begin;
+  const int64_t last = end < first ? first : end > VL ? VL : end;
+  return (__mmask16)(vf_first_(last) & ~vf_first_(first));
+}
+MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
+  return _mm512_maskz_loadu_ps(vf_span_(begin, end), p);
+}
+MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
+  _mm512_mask_storeu_ps(p, vf_span_(begin, end), v);
+}
+MLUOP_INLINE vf vf_pairs_(vf a, vf b, int high) {
+  const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
+  return _mm512_castpd_ps(high ? _mm512_unpackhi_pd(x, y) : _mm512_unpacklo_pd(x, y));
+}
+MLUOP_INLINE void vf_transpose(vf rows[VL]) {
+  vf t[VL];
+  for (int i = 0; i < VL; i += 2) {
+    t[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  /* 4x4 blocks along the four 128-bit lanes ... */
+  for (int i = 0; i < VL; i += 4) {
+    rows[i] = vf_pairs_(t[i], t[i + 2], 0);
+    rows[i + 1] = vf_pairs_(t[i], t[i + 2], 1);
+    rows[i + 2] = vf_pairs_(t[i + 1], t[i + 3], 0);
+    rows[i + 3] = vf_pairs_(t[i + 1], t[i + 3], 1);
+  }
+  /* ... and then the 4x4 matrix of those blocks. */
+  for (int i = 0; i < 4; i++) {
+    t[i] = _mm512_shuffle_f32x4(rows[i], rows[i + 4], 0x88);
+    t[i + 4] = _mm512_shuffle_f32x4(rows[i], rows[i + 4], 0xdd);
+    t[i + 8] = _mm512_shuffle_f32x4(rows[i + 8], rows[i + 12], 0x88);
+    t[i + 12] = _mm512_shuffle_f32x4(rows[i + 8], rows[i + 12], 0xdd);
+  }
+  for (int i = 0; i < 4; i++) {
+    rows[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+    rows[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+    rows[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+    rows[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+  }
+}

@@ -39,3 +39,24 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 MLUOP_INLINE float vf_sum(vf v) { return vaddvq_f32(v); }
+MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
+  float copy[VL] = {0};
+  for (int64_t i = 0; i < VL; i++) {
+    if (i >= begin && i < end) memcpy(&copy[i], &p[i], sizeof(*p));
+  }
+  return vf_load(copy);
+}
+MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
+  float copy[VL];
+  vf_store(copy, v);
+  for (int64_t i = 0; i < VL; i++) {
+    if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
+  }
+}
+MLUOP_INLINE void vf_transpose(vf rows[VL]) {
+  const float32x4x2_t low = vtrnq_f32(rows[0], rows[1]), high = vtrnq_f32(rows[2], rows[3]);
+  rows[0] = vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));
+  rows[1] = vcombine_f32(vget_low_f32(low.val[1]), vget_low_f32(high.val[1]));
+  rows[2] = vcombine_f32(vget_high_f32(low.val[0]), vget_high_f32(high.val[0]));
+  rows[3] = vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
+}

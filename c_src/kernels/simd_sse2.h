@@ -41,3 +41,20 @@ MLUOP_INLINE float vf_sum(vf v) {
   const __m128 two = _mm_add_ps(v, _mm_movehl_ps(v, v));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
+MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
+  float copy[VL] = {0};
+  for (int64_t i = 0; i < VL; i++) {
+    if (i >= begin && i < end) memcpy(&copy[i], &p[i], sizeof(*p));
+  }
+  return vf_load(copy);
+}
+MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
+  float copy[VL];
+  vf_store(copy, v);
+  for (int64_t i = 0; i < VL; i++) {
+    if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
+  }
+}
+MLUOP_INLINE void vf_transpose(vf rows[VL]) {
+  _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
+}

@@ -6,7 +6,7 @@
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
 /* Bytes that are worth a second thread. */
-enum { BLOCK_BYTES = 1 << 17 };
+enum { BLOCK_BYTES = 1 << 18 };
 
 static const struct mluop_rule rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
@@ -46,9 +46,11 @@ static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w
   call->scalars[2] = (struct mluop_scalar){"w_mask", w_mask};
 }
 
-static void run(const struct mluop_call *call, mluop_kernel *kernel, const void *source,
-                void *target, int64_t row_elements) {
-  const struct psamask_args args = {
+static void run(const struct mluop_call *call, mluop_kernel *collect, mluop_kernel *distribute,
+                const void *source, void *target, int64_t row_elements) {
+  if (row_elements == 0) return;
+  mluOpHandle_t handle = call->handle;
+  struct psamask_args args = {
       .source = source,
       .target = target,
       .N = mluop_extent(call, 'N'),
@@ -56,15 +58,22 @@ static void run(const struct mluop_call *call, mluop_kernel *kernel, const void 
       .W = mluop_extent(call, 'W'),
       .h_mask = call->scalars[1].value,
       .w_mask = call->scalars[2].value,
-      .distribute = call->scalars[0].value == 1,
   };
+  const bool distributes = call->scalars[0].value == 1;
   const int64_t row_bytes = row_elements * (int64_t)sizeof(float);
-  const struct mluop_job job = {.kernel = kernel,
-                                .args = &args,
-                                .count = args.N * args.H * args.W,
-                                .grain = mluop_grain(BLOCK_BYTES, row_bytes),
-                                .schedule = MLUOP_STATIC};
-  mluop_parallel_for(call->handle, &job);
+  const int64_t count = args.N * args.H * args.W;
+  struct mluop_job job = {.kernel = distributes ? distribute : collect,
+                          .args = &args,
+                          .count = count,
+                          .grain = mluop_grain(BLOCK_BYTES, row_bytes),
+                          .schedule = MLUOP_STATIC};
+  if ((size_t)(count * row_bytes) > handle->cache_bytes) {
+    /* Without room to stream from, results take the way through the caches. */
+    job.scratch_stride = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
+    job.scratch = mluop_scratch(handle, (size_t)mluop_num_threads(handle) * job.scratch_stride);
+    args.stream = job.scratch != NULL;
+  }
+  mluop_parallel_for(handle, &job);
 }
 
 mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
@@ -79,8 +88,8 @@ mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, forward_data_rules, &status)) return status;
-  run(&call, handle->kernels->psamask_forward, x, y,
-      mluop_extent(&call, 'H') * mluop_extent(&call, 'W'));
+  run(&call, handle->kernels->psamask_collect_forward, handle->kernels->psamask_distribute_forward,
+      x, y, mluop_extent(&call, 'H') * mluop_extent(&call, 'W'));
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -96,6 +105,7 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, backward_data_rules, &status)) return status;
-  run(&call, handle->kernels->psamask_backward, dy, dx, (int64_t)h_mask * w_mask);
+  run(&call, handle->kernels->psamask_collect_backward,
+      handle->kernels->psamask_distribute_backward, dy, dx, (int64_t)h_mask * w_mask);
   return MLUOP_STATUS_SUCCESS;
 }

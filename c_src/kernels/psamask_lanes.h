@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_KERNELS_PSAMASK_LANES_H_
+#define MLUOP_KERNELS_PSAMASK_LANES_H_
+
+/* Distribute is a transpose. For an image and a target row th, with p the number of a pixel:
+
+     y[th * W + tw][p]  <->  x[p][start(p, th) + tw],  begin(p) <= tw < end(p)
+
+   where start(p, th) is the mask position of target (th, 0). VL pixels by VL targets are a tile,
+   transposed in registers: it is read in runs along one side and written in runs along the other.
+   p, th and tw count within one image. */
+
+#include "kernels/psamask.h"
+#include "kernels/psamask_window.h"
+#include "kernels/simd.h"
+
+/* The mask rows of up to VL pixels in a row. */
+struct lanes {
+  int64_t count;
+  int64_t at[VL];              /* of target (0, 0) in the masks of the image; may be outside */
+  int64_t begin[VL], end[VL];  /* targets tw that the mask reaches; none for lanes not in use */
+  int64_t first[VL], last[VL]; /* targets th, first to last - 1 */
+  int64_t all_begin, all_end;  /* tw that all reach */
+  int64_t any_begin, any_end;  /* tw that any reaches */
+  int64_t all_first, all_last; /* th */
+  int64_t any_first, any_last;
+};
+
+MLUOP_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+MLUOP_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static inline void set_lanes(struct lanes *l, const struct psamask_args *a, int64_t p,
+                             int64_t count) {
+  const int64_t mask = a->h_mask * a->w_mask;
+  int64_t h = p / a->W, w = p % a->W;
+  l->count = count;
+  l->all_begin = l->all_first = 0;
+  l->any_begin = l->all_end = a->W;
+  l->any_first = l->all_last = a->H;
+  l->any_end = l->any_last = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const struct window rows = window_of(h, a->H, a->h_mask);
+    const struct window cols = window_of(w, a->W, a->w_mask);
+    l->at[i] = (p + i) * mask + rows.origin * a->w_mask + cols.origin;
+    l->begin[i] = cols.begin;
+    l->end[i] = cols.end;
+    l->first[i] = rows.begin;
+    l->last[i] = rows.end;
+    l->all_begin = larger(l->all_begin, cols.begin);
+    l->all_end = smaller(l->all_end, cols.end);
+    l->any_begin = smaller(l->any_begin, cols.begin);
+    l->any_end = larger(l->any_end, cols.end);
+    l->all_first = larger(l->all_first, rows.begin);
+    l->all_last = smaller(l->all_last, rows.end);
+    l->any_first = smaller(l->any_first, rows.begin);
+    l->any_last = larger(l->any_last, rows.end);
+    if (++w == a->W) {
+      w = 0;
+      h++;
+    }
+  }
+  for (int64_t i = count; i < VL; i++) {
+    l->at[i] = 0;
+    l->begin[i] = l->end[i] = l->first[i] = l->last[i] = 0;
+  }
+}
+
+#endif /* MLUOP_KERNELS_PSAMASK_LANES_H_ */
