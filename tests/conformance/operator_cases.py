@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of one operator: a valid one, ways to break it, and which of two breaks is reported.
+
+README.md describes the tables that these cases are read from.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+import pytest
+from mluop_library import NUMPY_TYPES, UNTOUCHED_BYTE, Buffer, Library
+
+LARGEST_BUFFER = 1 << 16  # elements; tensors beyond are refused before their data is looked at
+UNTOUCHED_SIZE = 0xABCD  # what an out-parameter holds before a call
+ANY = object()
+
+
+@dataclass
+class Case:
+    """One call: what it differs in from the table's base call, and what it must do."""
+
+    name: str
+    changes: list[dict]
+    status: str = "SUCCESS"
+    blames: str = ""
+    says: list[str] = field(default_factory=list)
+    results: dict | None = None  # None: every output stays as it was
+
+
+class Table:
+    """The cases of one function, read from one file."""
+
+    def __init__(self, data: dict) -> None:
+        self.function = data["call"]
+        self.arguments = data["with"]
+        self.base = {
+            "tensors": data["tensors"],
+            "scalars": data.get("scalars", {}),
+            "carafe": data.get("carafe", {}),
+            "workspace": data.get("workspace", {}),
+            "handle": {},
+        }
+        self.checks = data["checks"]
+        self.breaks = {entry["name"]: entry for entry in data.get("break", [])}
+        self.order = data.get("order", [])
+        self.values = data.get("value", [])
+        assert len(self.breaks) == len(data.get("break", [])), f"{self.function}: a name twice"
+
+    def base_case(self) -> Case:
+        return Case("base", [], results=self.results([]))
+
+    def results(self, changes: list[dict]) -> dict:
+        tensors = merge(self.base, changes)["tensors"]
+        found = {name: t["result"] for name, t in tensors.items() if "result" in t}
+        return {"workspace_size": ANY, **found} if "&workspace_size" in self.arguments else found
+
+    def _break_case(self, name: str, entries: list[dict]) -> Case:
+        """Return the case of broken calls, of which the first one decides."""
+        first = entries[0]
+        return Case(
+            name=name,
+            changes=[entry["set"] for entry in entries],
+            status=first["status"],
+            blames=first.get("blames", ""),
+            says=first.get("says", []),
+            results=first.get("results"),
+        )
+
+    def cases(self) -> list[Case]:
+        found = [self.base_case()]
+        found += [self._break_case(name, [entry]) for name, entry in self.breaks.items()]
+        for winner, loser in self.order:
+            entries = [self.breaks[winner], self.breaks[loser]]
+            found.append(self._break_case(f"{winner}, before {loser}", entries))
+        found += [
+            Case(entry["name"], [entry["set"]], results=self.results([entry["set"]]))
+            for entry in self.values
+        ]
+        return found
+
+
+def merge(base: dict, changes: list[dict]) -> dict:
+    """Apply changes to a copy of the base call; two changes must not set the same thing."""
+    call = copy.deepcopy(base)
+    seen: set[tuple[str, str]] = set()
+    for change in changes:
+        for name, settings in change.items():
+            tensor = name in call["tensors"]
+            target = call["tensors"][name] if tensor else call[name]
+            for key, value in settings.items():
+                assert (name, key) not in seen, f"{name}.{key} is set by both breaks"
+                seen.add((name, key))
+                target[key] = value
+    return call
+
+
+class Call:
+    """The arguments of one call, made from their description."""
+
+    def __init__(self, library: Library, table: Table, description: dict) -> None:
+        self.library = library
+        self.table = table
+        self.description = description
+        self.buffers: dict[str, Buffer] = {}
+        self.pointers: dict[str, object] = {}
+        self.regions: dict[str, tuple] = {}  # owner, start and bytes, data type
+        self.descriptors: dict[str, object] = {}
+        self.carafe = library.ffi.NULL
+        self.workspace_size = 0
+
+    def __enter__(self) -> Call:
+        for name, tensor in self.description["tensors"].items():
+            self.descriptors[name] = self._make_descriptor(tensor)
+            self._make_data(name, tensor)
+        if self.description["carafe"]:
+            self._make_carafe(self.description["carafe"])
+        if self.description["workspace"]:
+            self._make_workspace(self.description["workspace"])
+        return self
+
+    def __exit__(self, *error) -> None:
+        for buffer in self.buffers.values():
+            buffer.free()
+        for descriptor in self.descriptors.values():
+            if descriptor != self.library.ffi.NULL:
+                self.library.mluop.mluOpDestroyTensorDescriptor(descriptor)
+        if self.carafe != self.library.ffi.NULL:
+            self.library.mluop.mluOpDestroyCarafeDescriptor(self.carafe)
+
+    # ------------------------------------------------------------------ making the arguments
+
+    def _make_descriptor(self, tensor: dict):
+        lib = self.library
+        if tensor.get("desc") == "NULL":
+            return lib.ffi.NULL
+        descriptor = lib.make("mluOpTensorDescriptor_t", lib.mluop.mluOpCreateTensorDescriptor)
+        layout = lib.constant("MLUOP_LAYOUT_" + tensor["layout"])
+        dtype = lib.constant("MLUOP_DTYPE_" + tensor["dtype"])
+        dims = tensor["dims"]
+        if "strides" in tensor:
+            status = lib.mluop.mluOpSetTensorDescriptorEx_v2(
+                descriptor, layout, dtype, len(dims), dims, tensor["strides"]
+            )
+        else:
+            status = lib.mluop.mluOpSetTensorDescriptor_v2(
+                descriptor, layout, dtype, len(dims), dims
+            )
+        assert status == 0, f"the descriptor of a case cannot be set: {tensor}"
+        return descriptor
+
+    def _make_data(self, name: str, tensor: dict) -> None:
+        """Make the memory of a tensor, or place it in that of an earlier one ("shares")."""
+        dtype = np.dtype(NUMPY_TYPES.get(tensor["dtype"], np.uint8))
+        size = extent(tensor)
+        if "result" in tensor or tensor.get("output"):
+            content = np.full(size * dtype.itemsize, UNTOUCHED_BYTE, np.uint8)
+        else:
+            content = filled(tensor.get("data", [0]), size, dtype).view(np.uint8)
+        if tensor.get("data") == "NULL":
+            self.pointers[name] = self.library.ffi.NULL
+        elif "shares" in tensor:
+            owner, start = tensor["shares"]
+            self.pointers[name] = self.pointers[owner] + start
+            self.regions[name] = (owner, start, content.size, dtype)
+        else:
+            room = np.full(tensor.get("room", 0), UNTOUCHED_BYTE, np.uint8)
+            self.buffers[name] = Buffer(self.library, np.concatenate([content, room]))
+            self.pointers[name] = self.buffers[name].pointer
+            self.regions[name] = (name, 0, content.size, dtype)
+
+    def _make_carafe(self, carafe: dict) -> None:
+        if carafe.get("desc") == "NULL":
+            return
+        mluop = self.library.mluop
+        self.carafe = self.library.make(
+            "mluOpCarafeDescriptor_t", mluop.mluOpCreateCarafeDescriptor
+        )
+        if carafe.get("desc") != "unset":
+            numbers = [carafe[k] for k in ("dimNb", "kernel_size", "group_size", "scale_factor")]
+            assert mluop.mluOpSetCarafeDescriptor(self.carafe, *numbers) == 0
+
+    def _make_workspace(self, workspace: dict) -> None:
+        """Ask the library how much it needs, by the table's own query; then apply the changes."""
+        if "call" in workspace:
+            place = self.library.ffi.new("size_t *")
+            query = getattr(self.library.mluop, workspace["call"])
+            # A broken call is broken for the query too: the size is that of the base call.
+            with Call(self.library, self.table, self._without_workspace()) as base:
+                arguments = base.values_of(workspace["with"])
+                assert query(*arguments, place) == 0, "the workspace query fails"
+            self.workspace_size = place[0]
+        if workspace.get("short"):
+            if self.workspace_size == 0:
+                pytest.skip("this library needs no workspace")
+            self.workspace_size -= 1
+        if "size" in workspace:
+            self.workspace_size = max(self.workspace_size, workspace["size"])
+        pointer = self.library.ffi.NULL
+        if workspace.get("pointer") != "NULL" and "shares" not in workspace:
+            content = np.zeros(max(self.workspace_size, 1), np.uint8)
+            self.buffers["workspace"] = Buffer(self.library, content)
+            if self.workspace_size > 0:
+                pointer = self.buffers["workspace"].pointer
+        elif "shares" in workspace:
+            pointer = self.pointers[workspace["shares"]]
+        self.pointers["workspace"] = pointer
+
+    def _without_workspace(self) -> dict:
+        return {**self.table.base, "workspace": {}}
+
+    # ------------------------------------------------------------------------- making the call
+
+    def value_of(self, argument: str):
+        if argument == "handle":
+            null = self.description["handle"].get("pointer") == "NULL"
+            return self.library.ffi.NULL if null else self.library.handle
+        if argument == "carafe_desc":
+            return self.carafe
+        if argument == "workspace_size":
+            return self.workspace_size
+        if argument == "&workspace_size":
+            null = self.description["handle"].get("out") == "NULL"
+            self.size_place = self.library.ffi.new("size_t *", UNTOUCHED_SIZE)
+            return self.library.ffi.NULL if null else self.size_place
+        if argument in self.pointers:
+            return self.pointers[argument]
+        if argument.removesuffix("_desc") in self.descriptors:
+            return self.descriptors[argument.removesuffix("_desc")]
+        return self.description["scalars"][argument]
+
+    def values_of(self, arguments: list[str]) -> list:
+        return [self.value_of(argument) for argument in arguments]
+
+    def run(self) -> int:
+        function = getattr(self.library.mluop, self.table.function)
+        return function(*self.values_of(self.table.arguments))
+
+    def check_outputs(self, results: dict | None) -> None:
+        """Compare outputs with their results; all other memory is as it was."""
+        results = dict(results or {})
+        size = results.pop("workspace_size", UNTOUCHED_SIZE)
+        if "&workspace_size" in self.table.arguments and (size is not ANY):
+            assert self.size_place[0] == size, f"workspace_size is {self.size_place[0]}"
+        for name, buffer in self.buffers.items():
+            now = buffer.read()
+            if name == "workspace" and results:
+                continue
+            expected = buffer.content.copy()
+            for tensor, (owner, start, size, dtype) in self.regions.items():
+                if owner != name or tensor not in results:
+                    continue
+                part = slice(start, start + size)
+                compare(tensor, now[part].view(dtype), results[tensor])
+                expected[part] = now[part]
+            assert np.array_equal(now, expected), f"memory of {name} has been written to"
+
+
+def compare(name: str, now: np.ndarray, wanted) -> None:
+    """Numbers are equal, or both NaN; text is equal bit for bit."""
+    expected = filled(wanted, now.size, now.dtype)
+    if isinstance(wanted, str):
+        equal = now.tobytes() == expected.tobytes()
+    else:
+        equal = np.array_equal(now, expected, equal_nan=now.dtype.kind == "f")
+    assert equal, f"{name} is {now}, expected {expected}"
+
+
+def extent(tensor: dict) -> int:
+    """Return how many elements the data of a tensor spans."""
+    dims = tensor["dims"]
+    if "strides" in tensor and prod(dims) > 0:
+        size = 1 + sum((d - 1) * s for d, s in zip(dims, tensor["strides"], strict=True))
+    else:
+        size = prod(dims)
+    return size if size <= LARGEST_BUFFER else 1
+
+
+def filled(data, size: int, dtype: np.dtype) -> np.ndarray:
+    """Return the listed numbers, repeated to the size that is asked for.
+
+    Text is the bits of each number in hexadecimal, for values that a conversion could change. A
+    table is one number everywhere but at some places: {fill = 0, at = {"5" = 1}}.
+    """
+    if data == "NULL":
+        return np.zeros(size, dtype)
+    if isinstance(data, str):
+        bits = [int(word, 16) for word in data.split()]
+        return np.resize(np.array(bits, f"u{dtype.itemsize}").view(dtype), size)
+    if isinstance(data, dict):
+        numbers = np.full(size, data["fill"], dtype)
+        for place, value in data["at"].items():
+            numbers[int(place)] = value
+        return numbers
+    return np.resize(np.array(data).astype(dtype), size)
+
+
+def run_case(library: Library, table: Table, case: Case) -> None:
+    with Call(library, table, merge(table.base, case.changes)) as call:
+        status = library.status_name(call.run())
+        message = library.message() if status != "SUCCESS" else None
+        assert status == case.status, f"{status}, expected {case.status}; {message}"
+        if message is not None:
+            check_message(table.function, case, message)
+        call.check_outputs(case.results)
+
+
+def check_message(function: str, case: Case, message: str) -> None:
+    """An error names its function and the argument that is to blame, and says what is wrong."""
+    assert message.startswith(f"[{function}] "), message
+    text = message.removeprefix(f"[{function}] ")
+    blamed = text.split()[0].strip(":,")
+    assert case.blames in ("", blamed, blamed.removesuffix("_desc")), message
+    for part in case.says:
+        assert part in text, f"{message!r} does not say {part!r}"

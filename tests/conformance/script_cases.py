@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the functions that make, set and read handles and descriptors.
+
+README.md describes the tables that these cases are read from.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mluop_library import Library
+
+SENTINEL = -77  # what places are filled with before a call
+
+# Objects that exist when they are first named: their type, and the functions of their life.
+OBJECTS = {
+    "handle": ("mluOpHandle_t", "mluOpCreate", "mluOpDestroy"),
+    "tensor": (
+        "mluOpTensorDescriptor_t",
+        "mluOpCreateTensorDescriptor",
+        "mluOpDestroyTensorDescriptor",
+    ),
+    "carafe": (
+        "mluOpCarafeDescriptor_t",
+        "mluOpCreateCarafeDescriptor",
+        "mluOpDestroyCarafeDescriptor",
+    ),
+}
+
+
+@dataclass
+class Script:
+    """A list of calls, each with what it must return and store."""
+
+    name: str
+    steps: list[list]
+
+
+def read_scripts(data: dict) -> list[Script]:
+    """Return the scripts of a table: those it lists, and one for each argument that is needed."""
+    found = [Script(entry["name"], entry["steps"]) for entry in data.get("case", [])]
+    for entry in data.get("needed", []):
+        found += missing_arguments(entry)
+    return found
+
+
+def missing_arguments(entry: dict) -> list[Script]:
+    """Return a script for each needed argument: the valid call, then the one without it."""
+    found = []
+    for position, name in enumerate(entry["names"]):
+        if name == "":
+            continue
+        broken = list(entry["with"])
+        broken[position] = "NULL"
+        expect = {"status": "BAD_PARAM", "says": [name]}
+        steps = [*entry.get("first", []), [entry["call"], *entry["with"]]]
+        steps += [*entry.get("again", []), [entry["call"], *broken, expect]]
+        found.append(Script(f"{entry['call']}, {name} is NULL", steps))
+    return found
+
+
+class ScriptRun:
+    """The objects and places of one script."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.ffi = library.ffi
+        self.objects: dict[str, object] = {}
+        self.made_here: list[str] = []
+        self.places: dict[str, object] = {}
+        self.kept: list = []
+
+    def object(self, name: str):
+        if name not in self.objects:
+            type_name, create, _ = OBJECTS[name.rstrip("0123456789")]
+            self.objects[name] = self.library.make(type_name, getattr(self.library.mluop, create))
+            self.made_here.append(name)
+        return self.objects[name]
+
+    def finish(self) -> None:
+        for name in self.made_here:
+            destroy = getattr(self.library.mluop, OBJECTS[name.rstrip("0123456789")][2])
+            destroy(self.objects[name])
+
+    # --------------------------------------------------------------------------- arguments
+
+    def place(self, name: str, pointer_type):
+        """Return memory for an out-parameter: "name", or "name[4]" for several numbers."""
+        found = re.fullmatch(r"(\w+?)(?:\[(\d+)\])?", name)
+        count = int(found[2] or 1)
+        item = self.ffi.typeof(pointer_type).item
+        place = self.ffi.new(self.ffi.getctype(item, f"[{count}]"))
+        if item.kind in ("primitive", "enum"):
+            size = self.ffi.sizeof(item)
+            values = self.ffi.cast(f"int{8 * size}_t *", place)
+            for i in range(count):
+                values[i] = SENTINEL
+        self.places[found[1]] = place
+        return place
+
+    def argument(self, text, type_):
+        if isinstance(text, list):
+            return self.array(text, type_)
+        if not isinstance(text, str):
+            return self.ffi.cast(type_, text) if type_.kind == "enum" else text
+        if text == "NULL":
+            return self.ffi.NULL
+        if text.startswith("@"):
+            return self.object(text[1:])
+        if text.startswith("&"):
+            return self.place(text[1:], type_)
+        value = self.library.constant(text)
+        assert value is not None, f"unknown enumerator {text}"
+        return value
+
+    def array(self, items: list, type_):
+        """Return an array: of numbers, of enumerators, or of the places of descriptors."""
+        item = self.ffi.typeof(type_).item
+        array = self.ffi.new(self.ffi.getctype(item, f"[{max(len(items), 1)}]"))
+        for i, value in enumerate(items):
+            if isinstance(value, str) and value.startswith("@"):
+                array[i] = self.ffi.new(item, self.object(value[1:]))
+                self.kept.append(array[i])
+            elif isinstance(value, str) and value.startswith("&"):
+                array[i] = self.place(value[1:], item)
+            else:
+                array[i] = self.argument(value, item)
+        return array
+
+    # ------------------------------------------------------------------------------- steps
+
+    def step(self, step: list) -> None:
+        name, *texts = step
+        expect = texts.pop() if texts and isinstance(texts[-1], dict) else {}
+        function = getattr(self.library.mluop, name)
+        types = self.ffi.typeof(function).args
+        assert len(types) == len(texts), f"{name} has {len(types)} parameters"
+        arguments = [self.argument(text, type_) for text, type_ in zip(texts, types, strict=True)]
+        result = function(*arguments)
+        if self.ffi.typeof(function).result.cname == "mluOpStatus_t":
+            self.check_status(name, result, expect)
+        elif "returns" in expect:
+            self.check_result(name, result, expect["returns"])
+        for place, value in expect.get("gives", {}).items():
+            self.check_place(name, place, value)
+        self.adopt(texts, expect)
+
+    def check_status(self, name: str, status: int, expect: dict) -> None:
+        wanted = expect.get("status", "SUCCESS")
+        given = self.library.status_name(status)
+        message = self.library.message() if status != 0 else None
+        assert given == wanted, f"{name}: {given}, expected {wanted}; {message}"
+        if message is None:
+            return
+        assert message.startswith(f"[{name}] "), message
+        for part in expect.get("says", []):
+            assert part in message, f"{message!r} does not say {part!r}"
+
+    def check_result(self, name: str, result, wanted) -> None:
+        if isinstance(wanted, str):
+            result = self.ffi.string(result).decode()
+        assert result == wanted, f"{name} returns {result!r}, expected {wanted!r}"
+
+    def check_place(self, name: str, place: str, wanted) -> None:
+        stored = self.places[place]
+        wanted = wanted if isinstance(wanted, list) else [wanted]
+        for i, value in enumerate(wanted):
+            value = self.library.constant(value) if isinstance(value, str) else value
+            now = stored[i]
+            if isinstance(now, self.ffi.CData):
+                now = int(self.ffi.cast("uintptr_t", now))
+            assert now == value, f"{name}: {place}[{i}] is {now!r}, expected {value!r}"
+
+    def adopt(self, texts: list, expect: dict) -> None:
+        """Objects that a call has made may be named from now on; destroyed ones may not."""
+        for name in expect.get("makes", []):
+            self.objects[name] = self.places[name][0]
+        for name in expect.get("ends", []):
+            del self.objects[name]
+            if name in self.made_here:
+                self.made_here.remove(name)
+
+
+def run_script(library: Library, script: Script) -> None:
+    run = ScriptRun(library)
+    try:
+        for step in script.steps:
+            run.step(step)
+    finally:
+        run.finish()
