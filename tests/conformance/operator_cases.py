@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 from math import prod
+from typing import Self
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ class Call:
         self.carafe = library.ffi.NULL
         self.workspace_size = 0
 
-    def __enter__(self) -> Call:
+    def __enter__(self) -> Self:
         for name, tensor in self.description["tensors"].items():
             self.descriptors[name] = self._make_descriptor(tensor)
             self._make_data(name, tensor)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mluop_library import Library
 
-SENTINEL = -77  # what places are filled with before a call
+SENTINEL_BYTE = 0x5A  # what places are filled with before a call
 
 # Objects that exist when they are first named: their type, and the functions of their life.
 OBJECTS = {
@@ -26,6 +26,7 @@ OBJECTS = {
         "mluOpCreateCarafeDescriptor",
         "mluOpDestroyCarafeDescriptor",
     ),
+    "queue": ("cnrtQueue_t", "cnrtQueueCreate", "cnrtQueueDestroy"),
 }
 
 
@@ -54,8 +55,10 @@ def missing_arguments(entry: dict) -> list[Script]:
         broken = list(entry["with"])
         broken[position] = "NULL"
         expect = {"status": "BAD_PARAM", "says": [name]}
-        steps = [*entry.get("first", []), [entry["call"], *entry["with"]]]
-        steps += [*entry.get("again", []), [entry["call"], *broken, expect]]
+        steps = [
+            [entry["call"], *entry["with"], entry.get("valid", {})],
+            [entry["call"], *broken, expect],
+        ]
         found.append(Script(f"{entry['call']}, {name} is NULL", steps))
     return found
 
@@ -67,21 +70,23 @@ class ScriptRun:
         self.library = library
         self.ffi = library.ffi
         self.objects: dict[str, object] = {}
-        self.made_here: list[str] = []
         self.places: dict[str, object] = {}
         self.kept: list = []
 
     def object(self, name: str):
         if name not in self.objects:
             type_name, create, _ = OBJECTS[name.rstrip("0123456789")]
-            self.objects[name] = self.library.make(type_name, getattr(self.library.mluop, create))
-            self.made_here.append(name)
+            self.objects[name] = self.library.make(type_name, self.function(create))
         return self.objects[name]
 
+    def function(self, name: str):
+        return getattr(self.library.cnrt if name.startswith("cnrt") else self.library.mluop, name)
+
     def finish(self) -> None:
-        for name in self.made_here:
-            destroy = getattr(self.library.mluop, OBJECTS[name.rstrip("0123456789")][2])
-            destroy(self.objects[name])
+        """Destroy what is still alive."""
+        life = {self.ffi.typeof(name): destroy for name, _, destroy in OBJECTS.values()}
+        for made in self.objects.values():
+            assert self.function(life[self.ffi.typeof(made)])(made) == 0
 
     # --------------------------------------------------------------------------- arguments
 
@@ -89,13 +94,10 @@ class ScriptRun:
         """Return memory for an out-parameter: "name", or "name[4]" for several numbers."""
         found = re.fullmatch(r"(\w+?)(?:\[(\d+)\])?", name)
         count = int(found[2] or 1)
-        item = self.ffi.typeof(pointer_type).item
+        item = pointer_type.item
         place = self.ffi.new(self.ffi.getctype(item, f"[{count}]"))
         if item.kind in ("primitive", "enum"):
-            size = self.ffi.sizeof(item)
-            values = self.ffi.cast(f"int{8 * size}_t *", place)
-            for i in range(count):
-                values[i] = SENTINEL
+            self.ffi.buffer(place)[:] = bytes([SENTINEL_BYTE]) * self.ffi.sizeof(place)
         self.places[found[1]] = place
         return place
 
@@ -116,12 +118,12 @@ class ScriptRun:
 
     def array(self, items: list, type_):
         """Return an array: of numbers, of enumerators, or of the places of descriptors."""
-        item = self.ffi.typeof(type_).item
+        item = type_.item
         array = self.ffi.new(self.ffi.getctype(item, f"[{max(len(items), 1)}]"))
         for i, value in enumerate(items):
             if isinstance(value, str) and value.startswith("@"):
-                array[i] = self.ffi.new(item, self.object(value[1:]))
-                self.kept.append(array[i])
+                self.kept.append(self.ffi.new(item, self.object(value[1:])))
+                array[i] = self.kept[-1]
             elif isinstance(value, str) and value.startswith("&"):
                 array[i] = self.place(value[1:], item)
             else:
@@ -133,7 +135,7 @@ class ScriptRun:
     def step(self, step: list) -> None:
         name, *texts = step
         expect = texts.pop() if texts and isinstance(texts[-1], dict) else {}
-        function = getattr(self.library.mluop, name)
+        function = self.function(name)
         types = self.ffi.typeof(function).args
         assert len(types) == len(texts), f"{name} has {len(types)} parameters"
         arguments = [self.argument(text, type_) for text, type_ in zip(texts, types, strict=True)]
@@ -164,13 +166,21 @@ class ScriptRun:
 
     def check_place(self, name: str, place: str, wanted) -> None:
         stored = self.places[place]
-        wanted = wanted if isinstance(wanted, list) else [wanted]
-        for i, value in enumerate(wanted):
-            value = self.library.constant(value) if isinstance(value, str) else value
-            now = stored[i]
-            if isinstance(now, self.ffi.CData):
-                now = int(self.ffi.cast("uintptr_t", now))
-            assert now == value, f"{name}: {place}[{i}] is {now!r}, expected {value!r}"
+        for i, value in enumerate(wanted if isinstance(wanted, list) else [wanted]):
+            assert stored[i] == self.wanted(value, stored), f"{name}: {place}[{i}] is {stored[i]!r}"
+
+    def wanted(self, value, stored):
+        """Return what a place must hold: a number, an enumerator, an object, or what it held."""
+        item = self.ffi.typeof(stored).item
+        if value == "SENTINEL":
+            return self.ffi.from_buffer(
+                self.ffi.getctype(item, "[1]"), bytes([SENTINEL_BYTE]) * self.ffi.sizeof(item)
+            )[0]
+        if isinstance(value, str) and value.startswith("@"):
+            return self.objects[value[1:]]
+        if value == "NULL":
+            return self.ffi.NULL
+        return self.library.constant(value) if isinstance(value, str) else value
 
     def adopt(self, texts: list, expect: dict) -> None:
         """Objects that a call has made may be named from now on; destroyed ones may not."""
@@ -178,8 +188,6 @@ class ScriptRun:
             self.objects[name] = self.places[name][0]
         for name in expect.get("ends", []):
             del self.objects[name]
-            if name in self.made_here:
-                self.made_here.remove(name)
 
 
 def run_script(library: Library, script: Script) -> None:
