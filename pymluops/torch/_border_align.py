@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -12,13 +13,16 @@ from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
+    Spec,
     as_input,
+    check_dims,
+    check_extents,
     check_same_dtype,
-    check_tensor,
     new_nhwc,
     new_tensor,
     new_zeros,
     require,
+    spec,
     to_dense,
     to_nhwc,
 )
@@ -26,30 +30,25 @@ from pymluops.torch._tensors import (
 # ------------------------------------------------------------------------------- the operators
 
 
-def _output_shape(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[int, int, int, int]:
-    check_tensor("border_align", "input", input, "N, 4 * C, H, W")
-    check_tensor("border_align", "boxes", boxes, "N, H * W, 4")
-    check_same_dtype("border_align", "boxes", boxes, "input", input)
-    n, c, h, w = input.shape
+@lru_cache(maxsize=256)
+def _output_shape(input: Spec, boxes: Spec, pool_size: int) -> tuple[int, int, int, int]:
+    op = "border_align"
+    check_dims(op, "input", input, "N, 4 * C, H, W")
+    check_dims(op, "boxes", boxes, "N, H * W, 4")
+    check_same_dtype(op, "boxes", boxes, "input", input)
+    if pool_size < 1:
+        message = f"{op}: pool_size is {pool_size}, expected 1 or more"
+        raise ValueError(message)
+    n, c, h, w = input[0]
     require(
         c % 4 == 0,
         lambda: (
-            f"border_align: input has {c} channels, expected a multiple of 4 "
-            "(top, left, bottom, right)"
+            f"{op}: input has {c} channels, expected a multiple of 4: those of the top, left, "
+            "bottom and right borders"
         ),
     )
-    for given, wanted in zip(boxes.shape, (n, h * w, 4), strict=True):
-        require(
-            given == wanted,
-            lambda: (
-                f"border_align: boxes has shape {tuple(boxes.shape)}, expected "
-                f"{(n, h * w, 4)} = (N, H * W, 4): one box (x1, y1, x2, y2) per pixel of input"
-            ),
-        )
-    require(
-        pool_size >= 1,
-        lambda: f"border_align: pool_size is {pool_size}, expected 1 or more",
-    )
+    meaning = "(N, H * W, 4), a box (x1, y1, x2, y2) for each pixel of input"
+    check_extents(op, "boxes", boxes, (n, h * w, 4), meaning)
     return n, c // 4, h * w, 4
 
 
@@ -60,7 +59,7 @@ def _new_argmax(shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def _forward(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tensor]:
-    shape = _output_shape(input, boxes, pool_size)
+    shape = _output_shape(spec(input), spec(boxes), pool_size)
     argmax = _new_argmax(shape, input)
     if 0 in shape:
         return new_tensor(shape, input), argmax
@@ -73,7 +72,7 @@ def _forward(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tens
 
 
 def _forward_fake(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tensor]:
-    shape = _output_shape(input, boxes, pool_size)
+    shape = _output_shape.__wrapped__(spec(input), spec(boxes), pool_size)
     return new_tensor(shape, input), _new_argmax(shape, input)
 
 

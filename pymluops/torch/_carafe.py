@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -12,55 +13,58 @@ from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
+    Spec,
     as_input,
+    check_dims,
+    check_extents,
     check_same_dtype,
-    check_tensor,
     new_nhwc,
     new_tensor,
     new_zeros,
     require,
+    spec,
     to_nhwc,
 )
 
 # ------------------------------------------------------------------------------- the operators
 
 
+@lru_cache(maxsize=256)
 def _output_shape(
-    features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
+    features: Spec, masks: Spec, kernel_size: int, group_size: int, scale_factor: int
 ) -> tuple[int, int, int, int]:
-    check_tensor("carafe", "features", features, "N, C, H, W")
-    check_tensor("carafe", "masks", masks, "N, kernel_size^2 * group_size, H, W")
-    check_same_dtype("carafe", "masks", masks, "features", features)
+    op = "carafe"
+    check_dims(op, "features", features, "N, C, H, W")
+    check_dims(op, "masks", masks, "N, kernel_size^2 * group_size, scale * H, scale * W")
+    check_same_dtype(op, "masks", masks, "features", features)
     for name, value in (
         ("kernel_size", kernel_size),
         ("group_size", group_size),
         ("scale_factor", scale_factor),
     ):
-        require(value >= 1, lambda: f"carafe: {name} is {value}, expected 1 or more")  # noqa: B023
-    require(kernel_size % 2 == 1, lambda: f"carafe: kernel_size is {kernel_size}, expected odd")
-    n, c, h, w = features.shape
+        if value < 1:
+            message = f"{op}: {name} is {value}, expected 1 or more"
+            raise ValueError(message)
+    if kernel_size % 2 == 0:
+        message = f"{op}: kernel_size is {kernel_size}, expected an odd number"
+        raise ValueError(message)
+    n, c, h, w = features[0]
     require(
         c % group_size == 0,
         lambda: (
-            f"carafe: features has {c} channels, expected a multiple of group_size ({group_size})"
+            f"{op}: features has {c} channels, expected a multiple of group_size ({group_size})"
         ),
     )
-    expected = (n, kernel_size * kernel_size * group_size, h * scale_factor, w * scale_factor)
-    for given, wanted in zip(masks.shape, expected, strict=True):
-        require(
-            given == wanted,
-            lambda: (
-                f"carafe: masks has shape {tuple(masks.shape)}, expected {expected} = "
-                "(N, kernel_size^2 * group_size, scale_factor * H, scale_factor * W)"
-            ),
-        )
+    expected = (n, kernel_size**2 * group_size, h * scale_factor, w * scale_factor)
+    meaning = "(N, kernel_size^2 * group_size, scale_factor * H, scale_factor * W)"
+    check_extents(op, "masks", masks, expected, meaning)
     return n, c, h * scale_factor, w * scale_factor
 
 
 def _forward(
     features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
 ) -> Tensor:
-    shape = _output_shape(features, masks, kernel_size, group_size, scale_factor)
+    shape = _output_shape(spec(features), spec(masks), kernel_size, group_size, scale_factor)
     if 0 in shape:
         return new_tensor(shape, features)
     dtype = COMPUTE_DTYPES[features.dtype]
@@ -79,9 +83,10 @@ def _forward(
 def _forward_fake(
     features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
 ) -> Tensor:
-    return new_tensor(
-        _output_shape(features, masks, kernel_size, group_size, scale_factor), features
+    shape = _output_shape.__wrapped__(
+        spec(features), spec(masks), kernel_size, group_size, scale_factor
     )
+    return new_tensor(shape, features)
 
 
 def _backward(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -12,14 +13,16 @@ from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
+    Spec,
     as_input,
+    check_dims,
+    check_extents,
     check_same_dtype,
-    check_tensor,
     new_nhwc,
     new_tensor,
     new_zeros,
     pair,
-    require,
+    spec,
     to_dense,
     to_nhwc,
 )
@@ -27,36 +30,29 @@ from pymluops.torch._tensors import (
 # ------------------------------------------------------------------------------- the operators
 
 
+@lru_cache(maxsize=256)
 def _output_shape(
-    input: Tensor, rois: Tensor, offset: Tensor | None, pooled_h: int, pooled_w: int
+    input: Spec, rois: Spec, offset: Spec | None, pooled_h: int, pooled_w: int
 ) -> tuple[int, int, int, int]:
-    check_tensor("deform_roi_pool", "input", input, "N, C, H, W")
-    check_tensor("deform_roi_pool", "rois", rois, "R, 5")
-    check_same_dtype("deform_roi_pool", "rois", rois, "input", input)
-    require(
-        pooled_h >= 1 and pooled_w >= 1,
-        lambda: f"deform_roi_pool: output_size is {(pooled_h, pooled_w)}, expected 1 or more",
-    )
-    require(
-        rois.shape[1] == 5,
-        lambda: (
-            f"deform_roi_pool: rois has shape {tuple(rois.shape)}, expected (R, 5): "
-            "(image, x1, y1, x2, y2) per row"
-        ),
-    )
-    count = rois.shape[0]
+    op = "deform_roi_pool"
+    check_dims(op, "input", input, "N, C, H, W")
+    check_dims(op, "rois", rois, "R, 5")
+    check_same_dtype(op, "rois", rois, "input", input)
+    if pooled_h < 1 or pooled_w < 1:
+        message = f"{op}: output_size is {(pooled_h, pooled_w)}, expected 1 or more"
+        raise ValueError(message)
+    count, channels = rois[0][0], input[0][1]
+    check_extents(op, "rois", rois, (count, 5), "(R, 5), rows of (image, x1, y1, x2, y2)")
     if offset is not None:
-        check_tensor("deform_roi_pool", "offset", offset, "R, 2, pooled_h, pooled_w")
-        check_same_dtype("deform_roi_pool", "offset", offset, "input", input)
-        for given, wanted in zip(offset.shape, (count, 2, pooled_h, pooled_w), strict=True):
-            require(
-                given == wanted,
-                lambda: (
-                    f"deform_roi_pool: offset has shape {tuple(offset.shape)}, expected "
-                    f"{(count, 2, pooled_h, pooled_w)} = (R, 2, *output_size)"
-                ),
-            )
-    return count, input.shape[1], pooled_h, pooled_w
+        check_dims(op, "offset", offset, "R, 2, pooled_h, pooled_w")
+        check_same_dtype(op, "offset", offset, "input", input)
+        expected = (count, 2, pooled_h, pooled_w)
+        check_extents(op, "offset", offset, expected, "(R, 2, *output_size)")
+    return count, channels, pooled_h, pooled_w
+
+
+def _spec_or_none(offset: Tensor | None) -> Spec | None:
+    return None if offset is None else spec(offset)
 
 
 def _forward(
@@ -69,7 +65,7 @@ def _forward(
     sampling_ratio: int,
     gamma: float,
 ) -> Tensor:
-    shape = _output_shape(input, rois, offset, pooled_h, pooled_w)
+    shape = _output_shape(spec(input), spec(rois), _spec_or_none(offset), pooled_h, pooled_w)
     if 0 in shape or input.numel() == 0:
         return new_zeros(shape, input)
     dtype = COMPUTE_DTYPES[input.dtype]
@@ -96,7 +92,10 @@ def _forward_fake(
     sampling_ratio: int,
     gamma: float,
 ) -> Tensor:
-    return new_tensor(_output_shape(input, rois, offset, pooled_h, pooled_w), input)
+    shape = _output_shape.__wrapped__(
+        spec(input), spec(rois), _spec_or_none(offset), pooled_h, pooled_w
+    )
+    return new_tensor(shape, input)
 
 
 def _new_grad_offset(offset: Tensor | None, like: Tensor) -> Tensor:

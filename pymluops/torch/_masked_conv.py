@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -12,86 +13,86 @@ from torch.nn import functional
 from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
+    Spec,
     as_input,
+    check_dims,
+    check_extents,
     check_same_dtype,
-    check_tensor,
     new_tensor,
+    new_zeros,
     pair,
     require,
+    spec,
     to_dense,
 )
 
 # ------------------------------------------------------------------------------- the operators
 
 
+@lru_cache(maxsize=256)
 def _output_shape(
-    features: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, pad_h: int, pad_w: int
+    features: Spec, mask: torch.Size, weight: Spec, bias: Spec | None, pad_h: int, pad_w: int
 ) -> tuple[int, int, int, int]:
     op = "masked_conv2d"
-    check_tensor(op, "features", features, "1, C, H, W")
-    check_tensor(op, "weight", weight, "out_channels, C, kernel_h, kernel_w")
+    check_dims(op, "features", features, "1, C, H, W")
+    check_dims(op, "weight", weight, "out_channels, C, kernel_h, kernel_w")
     check_same_dtype(op, "weight", weight, "features", features)
-    n, c, h, w = features.shape
-    out_c, in_c, kernel_h, kernel_w = weight.shape
+    n, c, h, w = features[0]
+    out_c, in_c, kernel_h, kernel_w = weight[0]
     require(
         n == 1,
         lambda: f"{op}: features holds {n} images, expected 1; call it for one image at a time",
     )
     require(
-        mask.dim() == 3 and tuple(mask.shape) == (1, h, w),
-        lambda: f"{op}: mask has shape {tuple(mask.shape)}, expected {(1, h, w)} = (1, H, W)",
-    )
-    require(
-        mask.device == features.device,
-        lambda: f"{op}: mask is on {mask.device}, features on {features.device}; pass mask.cpu()",
+        len(mask) == 3 and mask[0] == 1 and mask[1] == h and mask[2] == w,
+        lambda: f"{op}: mask has shape {tuple(mask)}, expected {(1, h, w)} = (1, H, W)",
     )
     require(
         in_c == c,
-        lambda: f"{op}: weight is for {in_c} channels, features has {c} (groups are not supported)",
+        lambda: (
+            f"{op}: weight is for {in_c} channels and features has {c}; groups are not supported"
+        ),
     )
     if bias is not None:
-        check_tensor(op, "bias", bias, "out_channels")
+        check_dims(op, "bias", bias, "out_channels")
         check_same_dtype(op, "bias", bias, "features", features)
-        require(
-            bias.shape[0] == out_c,
-            lambda: f"{op}: bias has {bias.shape[0]} values, expected {out_c} (out_channels)",
-        )
+        check_extents(op, "bias", bias, (out_c,), "(out_channels,)")
     out_h, out_w = h + 2 * pad_h - kernel_h + 1, w + 2 * pad_w - kernel_w + 1
     require(
         pad_h >= 0 and pad_w >= 0 and kernel_h > 0 and kernel_w > 0 and out_h >= 0 and out_w >= 0,
         lambda: (
-            f"{op}: padding is {(pad_h, pad_w)}, too small for a {kernel_h} x {kernel_w} "
-            f"weight on features of {h} x {w}"
+            f"{op}: padding is {(pad_h, pad_w)}, which does not fit a weight of "
+            f"{kernel_h} x {kernel_w} on features of {h} x {w}"
         ),
     )
     return 1, out_c, out_h, out_w
 
 
 class _Sites:
-    """The positions where a mask is positive."""
+    """The positions where a mask is positive: rows and columns, (2, count)."""
 
     def __init__(self, mask: Tensor) -> None:
-        self.h, self.w = torch.nonzero(mask[0] > 0).to(torch.int32).t().contiguous()
-        self.count = self.h.numel()
+        self.positions = torch.nonzero(mask[0] > 0).t().to(torch.int32).contiguous()
+        self.count = self.positions.shape[1]
 
     def columns(self, image: Tensor, kernel: tuple[int, int], pad: tuple[int, int]) -> Tensor:
-        """The window of `image` at each position, a column of (C, kernel_h, kernel_w) values."""
+        """Return the window of an image at each position, as a column of (C, *kernel) values."""
         rows = image.shape[1] * kernel[0] * kernel[1]
         columns = torch.empty((rows, self.count), dtype=torch.float32)
-        native.masked_im2col(image, self.h, self.w, columns, kernel, pad)
+        native.masked_im2col(image, self.positions, columns, kernel, pad)
         return columns
 
     def image(self, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """Values put to their positions in an image, which is 0 elsewhere."""
+        """Return an image with columns of values at the positions, and 0 elsewhere."""
         image = torch.empty(shape, dtype=torch.float32)
-        native.masked_col2im(values, self.h, self.w, image)
+        native.masked_col2im(values, self.positions, image)
         return image
 
 
 def _convolve(
     features: Tensor, sites: _Sites, weight: Tensor, bias: Tensor | None, pad: tuple[int, int]
 ) -> Tensor:
-    """Results at the sites, a column of out_channels values each; all in float32."""
+    """Compute the results at the sites, a column of out_channels values each; all in float32."""
     out_c, _, kernel_h, kernel_w = weight.shape
     columns = sites.columns(features, (kernel_h, kernel_w), pad)
     matrix = weight.reshape(out_c, -1)
@@ -100,13 +101,19 @@ def _convolve(
     return torch.addmm(bias[:, None], matrix, columns)
 
 
+def _spec_or_none(bias: Tensor | None) -> Spec | None:
+    return None if bias is None else spec(bias)
+
+
 def _forward(
     features: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, pad_h: int, pad_w: int
 ) -> Tensor:
-    shape = _output_shape(features, mask, weight, bias, pad_h, pad_w)
+    shape = _output_shape(
+        spec(features), mask.shape, spec(weight), _spec_or_none(bias), pad_h, pad_w
+    )
     sites = _Sites(mask)
     if sites.count == 0 or 0 in shape:
-        return new_tensor(shape, features).zero_()
+        return new_zeros(shape, features)
     result = _convolve(
         to_dense(features, torch.float32),
         sites,
@@ -120,16 +127,21 @@ def _forward(
 def _forward_fake(
     features: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, pad_h: int, pad_w: int
 ) -> Tensor:
-    return new_tensor(_output_shape(features, mask, weight, bias, pad_h, pad_w), features)
+    shape = _output_shape.__wrapped__(
+        spec(features), mask.shape, spec(weight), _spec_or_none(bias), pad_h, pad_w
+    )
+    return new_tensor(shape, features)
 
 
 def _flipped(weight: Tensor) -> Tensor:
-    """The weight of the convolution that takes gradients of outputs to those of features."""
+    """Return the weight that takes gradients of outputs to those of features."""
     return weight.flip(2, 3).transpose(0, 1).contiguous()
 
 
-def _reached(mask: Tensor, shape: torch.Size, kernel: tuple[int, int], pad: tuple[int, int]) -> Any:
-    """The pixels of the features that some window reads, as a mask of their own.
+def _reached(
+    mask: Tensor, shape: torch.Size, kernel: tuple[int, int], pad: tuple[int, int]
+) -> Tensor:
+    """Return a mask of those pixels of the features that some window reads.
 
     `shape` is that of the output, whose pixel (y, x) reads rows y - pad to y - pad + kernel - 1.
     """

@@ -219,8 +219,7 @@ def masked_im2col_forward(
     columns = torch.empty(col.shape, dtype=torch.float32)
     native.masked_im2col(
         to_dense(im, torch.float32),
-        to_dense(mask_h_idx, torch.int32),
-        to_dense(mask_w_idx, torch.int32),
+        torch.stack((mask_h_idx, mask_w_idx)).to(torch.int32),
         columns,
         (kernel_h, kernel_w),
         (pad_h, pad_w),
@@ -240,8 +239,7 @@ def masked_col2im_forward(
     image = torch.empty(im.shape, dtype=torch.float32)
     native.masked_col2im(
         to_dense(col, torch.float32),
-        to_dense(mask_h_idx, torch.int32),
-        to_dense(mask_w_idx, torch.int32),
+        torch.stack((mask_h_idx, mask_w_idx)).to(torch.int32),
         image,
     )
     im.copy_(image)

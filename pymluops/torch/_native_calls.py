@@ -58,7 +58,7 @@ def _call(function: str, *arguments: float | CData) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _descriptor(layout: int, dtype: torch.dtype, *dims: int) -> CData:
+def _descriptor(layout: int, dtype: torch.dtype, dims: tuple[int, ...]) -> CData:
     out = ffi.new("mluOpTensorDescriptor_t *")
     check(lib.mluOpCreateTensorDescriptor(out), "mluOpCreateTensorDescriptor")
     desc = ffi.gc(out[0], lib.mluOpDestroyTensorDescriptor)
@@ -67,6 +67,12 @@ def _descriptor(layout: int, dtype: torch.dtype, *dims: int) -> CData:
         "mluOpSetTensorDescriptor_v2",
     )
     return desc
+
+
+@lru_cache(maxsize=1024)
+def _nhwc_descriptor(dtype: torch.dtype, shape: tuple[int, int, int, int]) -> CData:
+    n, c, h, w = shape
+    return _descriptor(lib.MLUOP_LAYOUT_NHWC, dtype, (n, h, w, c))
 
 
 @lru_cache(maxsize=64)
@@ -82,21 +88,27 @@ def _carafe_descriptor(kernel_size: int, group_size: int, scale_factor: int) -> 
 
 
 def _nhwc(tensor: Tensor) -> tuple[CData, CData]:
-    n, c, h, w = tensor.shape
-    desc = _descriptor(lib.MLUOP_LAYOUT_NHWC, tensor.dtype, n, h, w, c)
+    desc = _nhwc_descriptor(tensor.dtype, tensor.shape)
     return desc, ffi.cast(_VOID_P, tensor.data_ptr())
 
 
 def _nchw(tensor: Tensor) -> tuple[CData, CData]:
-    desc = _descriptor(lib.MLUOP_LAYOUT_NCHW, tensor.dtype, *tensor.shape)
+    desc = _descriptor(lib.MLUOP_LAYOUT_NCHW, tensor.dtype, tensor.shape)
     return desc, ffi.cast(_VOID_P, tensor.data_ptr())
 
 
 def _array(tensor: Tensor | None) -> tuple[CData, CData]:
     if tensor is None:
         return ffi.NULL, ffi.NULL
-    desc = _descriptor(lib.MLUOP_LAYOUT_ARRAY, tensor.dtype, *tensor.shape)
+    desc = _descriptor(lib.MLUOP_LAYOUT_ARRAY, tensor.dtype, tensor.shape)
     return desc, ffi.cast(_VOID_P, tensor.data_ptr())
+
+
+def _rows(pair: Tensor) -> tuple[tuple[CData, CData], tuple[CData, CData]]:
+    """Return the two rows of a (2, count) tensor."""
+    desc = _descriptor(lib.MLUOP_LAYOUT_ARRAY, pair.dtype, pair.shape[1:])
+    first, row_bytes = pair.data_ptr(), pair.shape[1] * pair.element_size()
+    return (desc, ffi.cast(_VOID_P, first)), (desc, ffi.cast(_VOID_P, first + row_bytes))
 
 
 def carafe_forward(
@@ -107,7 +119,7 @@ def carafe_forward(
     group_size: int,
     scale_factor: int,
 ) -> None:
-    """All three NHWC."""
+    """Call it with NHWC tensors."""
     _call(
         "mluOpCarafeForward",
         _carafe_descriptor(kernel_size, group_size, scale_factor),
@@ -127,7 +139,7 @@ def carafe_backward(
     group_size: int,
     scale_factor: int,
 ) -> None:
-    """All five NHWC."""
+    """Call it with NHWC tensors."""
     _call(
         "mluOpCarafeBackward",
         _carafe_descriptor(kernel_size, group_size, scale_factor),
@@ -140,19 +152,19 @@ def carafe_backward(
 
 
 def psamask_forward(x: Tensor, y: Tensor, psa_type: int, h_mask: int, w_mask: int) -> None:
-    """Both NHWC, float32."""
+    """Call it with NHWC tensors of float32."""
     _call("mluOpPsamaskForward", psa_type, *_nhwc(x), h_mask, w_mask, *_nhwc(y))
 
 
 def psamask_backward(dy: Tensor, dx: Tensor, psa_type: int, h_mask: int, w_mask: int) -> None:
-    """Both NHWC, float32."""
+    """Call it with NHWC tensors of float32."""
     _call("mluOpPsamaskBackward", psa_type, *_nhwc(dy), h_mask, w_mask, *_nhwc(dx))
 
 
 def border_align_forward(
     features: Tensor, boxes: Tensor, output: Tensor, argmax: Tensor, pool_size: int
 ) -> None:
-    """All NHWC ([N, C, K, 4] stands for [N, K, 4, C]) but for the boxes."""
+    """Call it with NHWC tensors and boxes; (N, C, K, 4) stands for [N, K, 4, C]."""
     _call(
         "mluOpBorderAlignForward",
         *_nhwc(features),
@@ -166,7 +178,7 @@ def border_align_forward(
 def border_align_backward(
     grad_output: Tensor, boxes: Tensor, argmax: Tensor, grad_features: Tensor, pool_size: int
 ) -> None:
-    """As the forward."""
+    """Call it with tensors as for the forward."""
     _call(
         "mluOpBorderAlignBackward",
         *_nhwc(grad_output),
@@ -186,7 +198,7 @@ def deform_roi_pool_forward(
     sampling_ratio: int,
     gamma: float,
 ) -> None:
-    """The features and the output NHWC."""
+    """Call it with NHWC features and output."""
     _call(
         "mluOpDeformRoiPoolForward",
         *_nhwc(features),
@@ -212,7 +224,7 @@ def deform_roi_pool_backward(
     sampling_ratio: int,
     gamma: float,
 ) -> None:
-    """The features and both of their size NHWC, and so the gradient of the output."""
+    """Call it with NHWC features, and their and the output's gradients NHWC too."""
     _call(
         "mluOpDeformRoiPoolBackward",
         *_nhwc(grad_output),
@@ -237,15 +249,14 @@ def _workspace(size_function: str, *arguments: int | CData) -> tuple[CData, int]
 
 def masked_im2col(
     features: Tensor,
-    mask_h_idx: Tensor,
-    mask_w_idx: Tensor,
+    positions: Tensor,
     data_col: Tensor,
     kernel_size: tuple[int, int],
     padding: tuple[int, int],
 ) -> None:
-    """The features NCHW, the indices int32."""
-    features_args, h_args = _nchw(features), _array(mask_h_idx)
-    w_args, col_args = _array(mask_w_idx), _array(data_col)
+    """Call it with NCHW features and with int32 positions, one row of each coordinate."""
+    features_args, col_args = _nchw(features), _array(data_col)
+    h_args, w_args = _rows(positions)
     workspace, workspace_size = _workspace(
         "mluOpGetMaskedIm2colForwardWorkspaceSize",
         features_args[0],
@@ -267,10 +278,10 @@ def masked_im2col(
     )
 
 
-def masked_col2im(col: Tensor, mask_h_idx: Tensor, mask_w_idx: Tensor, image: Tensor) -> None:
-    """The image NCHW, the indices int32; what no column names becomes 0."""
-    col_args, h_args = _array(col), _array(mask_h_idx)
-    w_args, image_args = _array(mask_w_idx), _nchw(image)
+def masked_col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
+    """Call it with an NCHW image and positions as above; what no column names becomes 0."""
+    col_args, image_args = _array(col), _nchw(image)
+    h_args, w_args = _rows(positions)
     workspace, workspace_size = _workspace(
         "mluOpGetMaskedCol2imForwardWorkspaceSize",
         col_args[0],

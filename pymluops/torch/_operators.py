@@ -45,9 +45,9 @@ def define(
     name = schema.partition("(")[0]
     qualified_name = f"pymluops::{name}"
     op: Callable[..., Any] = getattr(torch.ops.pymluops, name).default
-    # For every backend: the kernel itself tells a tensor on another device from one on the CPU.
-    _library.impl(name, kernel, "CompositeExplicitAutograd")
-    torch.library.register_fake(qualified_name, fake, lib=_library)
+    _library.impl(name, kernel, "CPU")
+    _library.impl(name, _refuse_other_devices(name), "CompositeExplicitAutograd")
+    torch.library.register_fake(qualified_name, _fake_kernel(name, fake), lib=_library)
     if setup_context is None or backward is None:
         setup_context, backward = _save_nothing, _refuse_second_derivative(name)
     _library.impl(name, _autograd_kernel(name, op, setup_context, backward), "Autograd")
@@ -79,20 +79,55 @@ def _autograd_kernel(
         if torch._C._are_functorch_transforms_active():
             message = f"{name}: torch.func transforms are not supported; use torch.autograd"
             raise NotImplementedError(message)
-        tensors = [arg for arg in args if isinstance(arg, Tensor)]
-        if forward_ad._current_level >= 0 and any(map(_has_tangent, tensors)):
+        if forward_ad._current_level >= 0 and any(map(_has_tangent, args)):
             message = f"{name}: forward-mode differentiation is not supported; use backward()"
             raise NotImplementedError(message)
-        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-            return node.apply(*args)
+        if torch.is_grad_enabled():
+            for arg in args:
+                if isinstance(arg, Tensor) and arg.requires_grad:
+                    return node.apply(*args)
         with torch._C._AutoDispatchBelowAutograd():
             return op(*args)
 
     return kernel
 
 
-def _has_tangent(tensor: Tensor) -> bool:
-    return forward_ad.unpack_dual(tensor).tangent is not None
+def _has_tangent(arg: Any) -> bool:
+    return isinstance(arg, Tensor) and forward_ad.unpack_dual(arg).tangent is not None
+
+
+def _check_devices(name: str, args: tuple[Any, ...]) -> None:
+    for index, arg in enumerate(args):
+        if isinstance(arg, Tensor) and (
+            arg.device.type not in ("cpu", "meta") or arg.layout is not torch.strided
+        ):
+            schema = getattr(torch.ops.pymluops, name).default._schema
+            argument = schema.arguments[index].name
+            kind = str(arg.layout).removeprefix("torch.")
+            message = (
+                f"{name}: {argument} is a {kind} tensor on {arg.device}, expected a dense tensor "
+                f"on the CPU; pass {argument}.{'cpu' if kind == 'strided' else 'to_dense'}()"
+            )
+            raise ValueError(message)
+
+
+def _refuse_other_devices(name: str) -> Callable[..., Any]:
+    """Return the kernel for all that is not a dense tensor on the CPU."""
+
+    def kernel(*args: Any) -> Any:
+        _check_devices(name, args)
+        message = f"{name}: the arguments are on several devices, expected all on the CPU"
+        raise ValueError(message)
+
+    return kernel
+
+
+def _fake_kernel(name: str, fake: Callable[..., Any]) -> Callable[..., Any]:
+    def kernel(*args: Any) -> Any:
+        _check_devices(name, args)
+        return fake(*args)
+
+    return kernel
 
 
 def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

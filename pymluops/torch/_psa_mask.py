@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -11,14 +12,16 @@ from torch import Tensor, nn
 from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
+    Spec,
     as_input,
-    check_tensor,
+    check_dims,
     memory_format,
     new_nhwc,
     new_tensor,
     new_zeros,
     pair,
     require,
+    spec,
     to_nhwc,
 )
 
@@ -27,27 +30,31 @@ _PSA_TYPES = {"collect": 0, "distribute": 1}
 # ------------------------------------------------------------------------------- the operators
 
 
+@lru_cache(maxsize=256)
 def _output_shape(
-    input: Tensor, psa_type: int, h_mask: int, w_mask: int
+    input: Spec, psa_type: int, h_mask: int, w_mask: int
 ) -> tuple[int, int, int, int]:
-    check_tensor("psa_mask", "input", input, "N, h_mask * w_mask, H, W")
+    op = "psa_mask"
+    check_dims(op, "input", input, "N, h_mask * w_mask, H, W")
+    if psa_type not in (0, 1):
+        message = f"{op}: psa_type is {psa_type}, expected 0 (collect) or 1 (distribute)"
+        raise ValueError(message)
+    if h_mask < 0 or w_mask < 0:
+        message = f"{op}: mask_size is {(h_mask, w_mask)}, expected no negative number"
+        raise ValueError(message)
+    n, c, h, w = input[0]
     require(
-        psa_type in (0, 1),
-        lambda: f"psa_mask: psa_type is {psa_type}, expected 0 (collect) or 1 (distribute)",
-    )
-    n, c, h, w = input.shape
-    require(
-        h_mask >= 0 and w_mask >= 0 and c == h_mask * w_mask,
+        c == h_mask * w_mask,
         lambda: (
-            f"psa_mask: input has {c} channels, expected mask_size[0] * mask_size[1] = "
-            f"{h_mask} * {w_mask}"
+            f"{op}: input has {c} channels, expected {h_mask * w_mask} = mask_size[0] * "
+            f"mask_size[1], and mask_size is {(h_mask, w_mask)}"
         ),
     )
     return n, h * w, h, w
 
 
 def _forward(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
-    shape = _output_shape(input, psa_type, h_mask, w_mask)
+    shape = _output_shape(spec(input), psa_type, h_mask, w_mask)
     if input.numel() == 0:
         return new_zeros(shape, input)
     output = new_nhwc(shape, torch.float32)
@@ -56,7 +63,8 @@ def _forward(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
 
 
 def _forward_fake(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
-    return new_tensor(_output_shape(input, psa_type, h_mask, w_mask), input)
+    shape = _output_shape.__wrapped__(spec(input), psa_type, h_mask, w_mask)
+    return new_tensor(shape, input)
 
 
 def _backward(

@@ -21,8 +21,13 @@ COMPUTE_DTYPES = {
     torch.float16: torch.float16,
     torch.bfloat16: torch.float32,
 }
-#: "meta" tensors reach only the fake kernels.
-_DEVICES = ("cpu", "meta")
+#: What the checks look at: shape and dtype. They are made once for each combination of these.
+Spec = tuple[torch.Size, torch.dtype]
+
+
+def spec(tensor: Tensor) -> Spec:
+    """Return the shape and the dtype of a tensor."""
+    return tensor.shape, tensor.dtype
 
 
 def require(condition: bool | torch.SymBool, message: Callable[[], str]) -> None:
@@ -34,42 +39,50 @@ def require(condition: bool | torch.SymBool, message: Callable[[], str]) -> None
         torch._check(condition, message)
 
 
-def check_tensor(op: str, name: str, tensor: Tensor, shape: str) -> None:
-    """Check what can be wrong with a floating-point argument whatever its extents are.
+def check_dims(op: str, name: str, given: Spec, dims: str) -> None:
+    """Check the rank and the dtype of a floating-point argument.
 
     Parameters
     ----------
-    shape : str
+    dims : str
         The dims by name, such as ``"N, C, H, W"``.
     """
-    wanted = shape.count(",") + 1
-    if tensor.dim() != wanted:
-        message = f"{op}: {name} has shape {tuple(tensor.shape)}, expected {wanted} dims ({shape})"
+    shape, dtype = given
+    wanted = dims.count(",") + 1
+    if len(shape) != wanted:
+        message = f"{op}: {name} has shape {tuple(shape)}, expected {wanted} dims ({dims})"
         raise ValueError(message)
-    if tensor.dtype not in COMPUTE_DTYPES:
-        dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in COMPUTE_DTYPES:
         message = (
-            f"{op}: {name} is {dtype}, expected float32, float16 or bfloat16; "
+            f"{op}: {name} is {_plain(dtype)}, expected float32, float16 or bfloat16; "
             f"pass {name}.float(), or call .float() on the model"
         )
         raise TypeError(message)
-    if tensor.device.type not in _DEVICES or tensor.layout is not torch.strided:
-        message = (
-            f"{op}: {name} is a {tensor.layout} tensor on {tensor.device}, expected a dense one "
-            f"on the CPU; pass {name}.cpu()"
+
+
+def check_extents(op: str, name: str, given: Spec, expected: Sequence[int], meaning: str) -> None:
+    """Check the shape of an argument of the right rank."""
+    for extent, wanted in zip(given[0], expected, strict=True):
+        require(
+            extent == wanted,
+            lambda: (
+                f"{op}: {name} has shape {tuple(given[0])}, expected {tuple(expected)} = {meaning}"
+            ),
         )
-        raise ValueError(message)
 
 
-def check_same_dtype(op: str, name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
+def check_same_dtype(op: str, name: str, given: Spec, other_name: str, other: Spec) -> None:
     """Check that an argument has the dtype of another one."""
-    if tensor.dtype is not other.dtype:
-        dtype, expected = (str(t.dtype).removeprefix("torch.") for t in (tensor, other))
+    if given[1] is not other[1]:
         message = (
-            f"{op}: {name} is {dtype}, expected {expected} as {other_name}; "
+            f"{op}: {name} is {_plain(given[1])}, expected {_plain(other[1])} as {other_name}; "
             f"pass {name}.to({other_name}.dtype)"
         )
         raise TypeError(message)
+
+
+def _plain(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def memory_format(like: Tensor) -> torch.memory_format:
@@ -105,6 +118,8 @@ def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
 
 def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor contiguous and in a dtype: itself if it is so already."""
+    if tensor.dtype is dtype and tensor.is_contiguous():
+        return tensor
     return tensor.to(dtype).contiguous()
 
 
