@@ -1,27 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/masked_im2col.h"
 
-#include <string.h>
+#include "kernels/pick.h"
 
-#include "kernels/variant.h"
+/* Tap (i, j) reads what tap (0, 0) reads, (i * W + j) elements further on. So positions are
+   described once, in groups that fill a vector of output, and the description serves every tap of
+   every channel. Only which positions are on the map depends on the tap. */
 
-/* Item: a row of data_col. */
+enum {
+  GROUPS = MASKED_IM2COL_CHUNK_BYTES / PICK_BYTES + 1, /* chunks begin up to a line early */
+  TAPS = 16 /* rows and columns of the kernel that are worked on together */
+};
+
+struct group {
+  int64_t m; /* the first position */
+  struct pick pick;
+  int32_t offsets[PICK_LANES_MAX]; /* h * W + w modulo 2^32 */
+};
+
+struct chunk {
+  int64_t begin, positions;
+  int64_t count; /* of groups */
+  int64_t lanes; /* positions in each group: fewer than fit only if M is so small */
+  uint32_t on_rows[TAPS][GROUPS]; /* bit k: row h + i of position k is on the map */
+  uint32_t on_columns[TAPS][GROUPS];
+  struct group groups[GROUPS];
+};
+
+static void describe_group(const struct masked_im2col_args *a, struct group *g, int64_t m,
+                           int64_t lanes) {
+  int64_t at[PICK_LANES_MAX], first = INT64_MAX, last = INT64_MIN;
+  for (int64_t k = 0; k < lanes; k++) {
+    at[k] = a->mask_h_idx[m + k] * a->W + a->mask_w_idx[m + k];
+    first = at[k] < first ? at[k] : first;
+    last = at[k] > last ? at[k] : last;
+  }
+  g->m = m;
+  g->pick.first = first;
+  g->pick.vectors = pick_vectors(last - first + 1, a->element_size);
+  g->pick.run = 1;
+  for (int64_t k = 0; k < PICK_LANES_MAX; k++) {
+    const int64_t here = k < lanes ? at[k] : first;
+    g->offsets[k] = (int32_t)(uint32_t)(uint64_t)here;
+    g->pick.index[k] = (uint8_t)(here - first);
+    if (k < pick_lanes(a->element_size) && here != first + k) g->pick.run = 0;
+  }
+}
+
+/* The first position of a chunk. Chunks are nearly equal, so that none is shorter than a group (but
+   for a single one), and begin with a line where data_col does. */
+static int64_t chunk_begin(const struct masked_im2col_args *a, int64_t number) {
+  return number < a->chunks ? number * a->M / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX : a->M;
+}
+
+static void describe_chunk(const struct masked_im2col_args *a, struct chunk *c, int64_t number) {
+  const int64_t full = pick_lanes(a->element_size);
+  const int64_t begin = chunk_begin(a, number), end = chunk_begin(a, number + 1);
+  c->begin = begin;
+  c->positions = end - begin;
+  c->count = (end - begin + full - 1) / full;
+  c->lanes = end - begin < full ? end - begin : full;
+  for (int64_t g = 0; g < c->count; g++) {
+    /* The last group may share positions with the one before it: both write the same. */
+    const int64_t m = begin + g * full;
+    describe_group(a, &c->groups[g], m + c->lanes <= end ? m : end - c->lanes, c->lanes);
+  }
+}
+
+/* Bit k: 0 <= values[k] - pad + tap < extent. */
+static uint32_t on_map(const int32_t *values, int64_t lanes, int64_t pad, int64_t tap,
+                       int64_t extent) {
+  uint32_t bits = 0;
+  for (int64_t k = 0; k < lanes; k++) {
+    bits |= (uint32_t)((uint64_t)(values[k] - pad + tap) < (uint64_t)extent) << k;
+  }
+  return bits;
+}
+
+/* Taps i to i + n - 1. `on` is set for each group and tap. */
+static void find_on_map(uint32_t on[TAPS][GROUPS], const struct chunk *c, const int32_t *indices,
+                        int64_t pad, int64_t i, int64_t n, int64_t extent) {
+  for (int64_t g = 0; g < c->count; g++) {
+    const int32_t *values = indices + c->groups[g].m;
+    int64_t low = values[0], high = values[0];
+    for (int64_t k = 1; k < c->lanes; k++) {
+      low = values[k] < low ? values[k] : low;
+      high = values[k] > high ? values[k] : high;
+    }
+    const int inside = low - pad + i >= 0 && high - pad + i + n <= extent;
+    const uint32_t all = (uint32_t)((UINT64_C(1) << c->lanes) - 1);
+    for (int64_t tap = 0; tap < n; tap++) {
+      on[tap][g] = inside ? all : on_map(values, c->lanes, pad, i + tap, extent);
+    }
+  }
+}
+
+/* One row of data_col: the groups of the chunk at one tap. */
+MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chunk *c,
+                           const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
+                           uint64_t shift, char *to, int64_t size) {
+  const int64_t plane = a->H * a->W, total = a->C * plane;
+  const char *feature = (const char *)a->feature + channel * plane * size;
+  for (int64_t g = 0; g < c->count; g++) {
+    const struct group *group = &c->groups[g];
+    const uint32_t keep = on_row[g] & on_column[g];
+    char *out = to + (group->m - c->begin) * size;
+    /* Wraps around for positions that no lane in use has. */
+    const int64_t from = (int64_t)((uint64_t)group->pick.first + shift);
+    const int64_t begin = channel * plane + from;
+    if (keep == 0) {
+      memset(out, 0, PICK_BYTES);
+    } else if (group->pick.vectors != 0 && begin >= 0 &&
+               begin + group->pick.vectors * pick_lanes(size) <= total) {
+      pick_elements(out, &group->pick, feature + (from - group->pick.first) * size, keep, size);
+    } else {
+      gather_elements(out, feature, group->offsets, (int32_t)(uint32_t)shift, keep, size);
+    }
+  }
+}
+
+MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct chunk *c,
+                               int64_t channel, int64_t i0, int64_t j0, int64_t size) {
+  char buffer[GROUPS * PICK_BYTES];
+  const int64_t bytes = c->positions * size;
+  for (int64_t i = i0; i < a->kernel_h && i < i0 + TAPS; i++) {
+    for (int64_t j = j0; j < a->kernel_w && j < j0 + TAPS; j++) {
+      const int64_t row = (channel * a->kernel_h + i) * a->kernel_w + j;
+      const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->W + (uint64_t)(j - a->pad_w);
+      char *out = (char *)a->data_col + (row * a->M + c->begin) * size;
+      const int direct = !a->stream && bytes >= PICK_BYTES;
+      move_row(a, c, c->on_rows[i - i0], c->on_columns[j - j0], channel, shift,
+               direct ? out : buffer, size);
+      if (!direct) stream_bytes(out, buffer, bytes);
+    }
+  }
+}
+
+MLUOP_INLINE void move_chunk(const struct masked_im2col_args *a, struct chunk *c, int64_t begin,
+                             int64_t end, int64_t size) {
+  for (int64_t i0 = 0; i0 < a->kernel_h; i0 += TAPS) {
+    const int64_t taps_h = a->kernel_h - i0 < TAPS ? a->kernel_h - i0 : TAPS;
+    find_on_map(c->on_rows, c, a->mask_h_idx, a->pad_h, i0, taps_h, a->H);
+    for (int64_t j0 = 0; j0 < a->kernel_w; j0 += TAPS) {
+      const int64_t taps_w = a->kernel_w - j0 < TAPS ? a->kernel_w - j0 : TAPS;
+      find_on_map(c->on_columns, c, a->mask_w_idx, a->pad_w, j0, taps_w, a->W);
+      for (int64_t channel = begin; channel < end; channel++) {
+        move_channel(a, c, channel, i0, j0, size);
+      }
+    }
+  }
+}
+
 void MLUOP_VARIANT(masked_im2col_forward)(const void *vargs, int64_t begin, int64_t end,
                                           void *scratch) {
   (void)scratch;
   const struct masked_im2col_args *a = vargs;
-  const int64_t taps = a->kernel_h * a->kernel_w, size = a->element_size;
-  for (int64_t row = begin; row < end; row++) {
-    const char *plane = (const char *)a->feature + row / taps * a->H * a->W * size;
-    const int64_t i = row % taps / a->kernel_w, j = row % taps % a->kernel_w;
-    char *out = (char *)a->data_col + row * a->M * size;
-    for (int64_t m = 0; m < a->M; m++) {
-      const int64_t h = a->mask_h_idx[m] - a->pad_h + i, w = a->mask_w_idx[m] - a->pad_w + j;
-      if (h >= 0 && h < a->H && w >= 0 && w < a->W) {
-        memcpy(out + m * size, plane + (h * a->W + w) * size, (size_t)size);
-      } else {
-        memset(out + m * size, 0, (size_t)size);
-      }
+  struct chunk chunk;
+  while (begin < end) {
+    const int64_t number = begin / a->C, channel = begin % a->C;
+    const int64_t count = a->C - channel < end - begin ? a->C - channel : end - begin;
+    describe_chunk(a, &chunk, number);
+    if (a->element_size == 2) {
+      move_chunk(a, &chunk, channel, channel + count, 2);
+    } else {
+      move_chunk(a, &chunk, channel, channel + count, 4);
     }
+    begin += count;
   }
+  if (a->stream) vf_stream_end();
 }

@@ -38,18 +38,24 @@ MLUOP_INLINE int64_t floats_to_line(const void *p) {
   return (int64_t)(-((uintptr_t)p / sizeof(float)) % LINE_FLOATS);
 }
 
-/* Past the caches. `from` needs no alignment. The caller ends with vf_stream_end. */
-MLUOP_INLINE void stream_run(float *to, const float *from, int64_t n) {
-  int64_t i = floats_to_line(to);
-  if (i + LINE_FLOATS > n) {
-    move_run(to, from, n);
+/* Copies past the caches; neither side needs to be aligned. The caller ends with vf_stream_end. */
+MLUOP_INLINE void stream_bytes(void *target, const void *source, int64_t bytes) {
+  char *to = target;
+  const char *from = source;
+  const int64_t head = (int64_t)(-(uintptr_t)to % LINE_BYTES);
+  if (bytes < head + LINE_BYTES) {
+    memcpy(to, from, (size_t)bytes);
     return;
   }
-  move_run(to, from, i);
-  for (; i + LINE_FLOATS <= n; i += LINE_FLOATS) {
-    for (int64_t k = 0; k < LINE_FLOATS; k += VL) vf_stream(to + i + k, vf_load(from + i + k));
+  if (head > 0) memcpy(to, from, (size_t)head);
+  int64_t i = head;
+  for (; i + LINE_BYTES <= bytes; i += LINE_BYTES) {
+    for (int64_t k = 0; k < LINE_BYTES; k += VL * 4) {
+      vf_stream((float *)(void *)(to + i + k),
+                vf_load((const float *)(const void *)(from + i + k)));
+    }
   }
-  move_run(to + i, from + i, n - i);
+  if (i < bytes) memcpy(to + i, from + i, (size_t)(bytes - i));
 }
 
 /* Past the caches where that pays: short runs share their lines with others. */

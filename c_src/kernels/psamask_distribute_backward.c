@@ -120,9 +120,9 @@ static void write_pixel(const struct psamask_args *a, const struct panel *panel,
   const struct window rows = window_of(p / a->W, a->H, a->h_mask);
   const int64_t begin = larger(group->begin, rows.begin), end = smaller(group->end, rows.end);
   if (begin >= end) return;
-  stream_run(panel->masks + (p * a->h_mask + begin + rows.origin) * a->w_mask,
-             group->buffer + pixel * CHUNK + (begin - group->begin) * a->w_mask,
-             (end - begin) * a->w_mask);
+  stream_bytes(panel->masks + (p * a->h_mask + begin + rows.origin) * a->w_mask,
+               group->buffer + pixel * CHUNK + (begin - group->begin) * a->w_mask,
+               (end - begin) * a->w_mask * (int64_t)sizeof(float));
 }
 
 /* Puts target rows begin to end - 1 together in `buffer`, and writes `before` meanwhile. */

@@ -66,7 +66,8 @@ struct panel {
 
 static void write_panel_row(struct panel *panel, int64_t pitch) {
   const int64_t row = panel->written++;
-  stream_run(panel->out + row * pitch, panel->buffer + row * PANEL_PITCH, panel->width);
+  stream_bytes(panel->out + row * pitch, panel->buffer + row * PANEL_PITCH,
+               panel->width * (int64_t)sizeof(float));
 }
 
 /* Puts one panel together in `buffer`, and writes `before` meanwhile. */

@@ -54,6 +54,18 @@ static const struct mluop_rule data_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
+static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
+  const int64_t row_bytes = args->M * args->element_size;
+  args->chunks = mluop_div_up(row_bytes, MASKED_IM2COL_CHUNK_BYTES);
+  const int64_t item_bytes = args->kernel_h * args->kernel_w * row_bytes / args->chunks;
+  const struct mluop_job job = {.kernel = handle->kernels->masked_im2col_forward,
+                                .args = args,
+                                .count = args->chunks * args->C,
+                                .grain = mluop_grain(BLOCK_BYTES, item_bytes),
+                                .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+}
+
 mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
@@ -96,12 +108,14 @@ mluOpStatus_t mluOpMaskedIm2colForward(
   if (!mluop_contract_holds(&call, null_rules, &status)) return status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, data_rules, &status)) return status;
-  const struct masked_im2col_args args = {
+  const int64_t element_size = mluop_is_half(&call, FEATURE) ? 2 : 4;
+  struct masked_im2col_args args = {
       .feature = feature,
       .mask_h_idx = mask_h_idx,
       .mask_w_idx = mask_w_idx,
       .data_col = data_col,
-      .element_size = mluop_is_half(&call, FEATURE) ? 2 : 4,
+      .element_size = element_size,
+      .C = mluop_extent(&call, 'C'),
       .H = mluop_extent(&call, 'H'),
       .W = mluop_extent(&call, 'W'),
       .M = mluop_extent(&call, 'M'),
@@ -109,12 +123,8 @@ mluOpStatus_t mluOpMaskedIm2colForward(
       .kernel_w = kernel_w,
       .pad_h = pad_h,
       .pad_w = pad_w,
+      .stream = (size_t)(data_col_desc->element_num * element_size) > handle->cache_bytes,
   };
-  const struct mluop_job job = {.kernel = handle->kernels->masked_im2col_forward,
-                                .args = &args,
-                                .count = data_col_desc->dims[0],
-                                .grain = mluop_grain(BLOCK_BYTES, args.M * args.element_size),
-                                .schedule = MLUOP_STATIC};
-  mluop_parallel_for(handle, &job);
+  run(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }
