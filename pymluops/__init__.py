@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MLU-OPS vision operators on CPUs, as NumPy functions over a C library."""
 
+import pkgutil
+
+# In a source folder whose package is installed elsewhere, the compiled part comes from there.
+__path__ = pkgutil.extend_path(__path__, __name__)
+
 from pymluops import _log
 from pymluops._config import include_path, library_path, show_config
 from pymluops._descriptor import TensorDescriptor
