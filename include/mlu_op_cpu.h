@@ -72,7 +72,8 @@ mluOpCpuLogLevel_t MLUOP_WIN_API mluOpCpuGetLogLevel(void);
  * Sets how many threads the operators called with this handle may use.
  *
  * @param num_threads  0 restores the default: every core that the process may use, or
- *                     OMP_NUM_THREADS where that is set. Results do not depend on it.
+ *                     OMP_NUM_THREADS where that is set. More than 1024 are taken as 1024. Results
+ *                     do not depend on it, and little work wakes no thread.
  *
  * @return MLUOP_STATUS_BAD_PARAM for a NULL handle or a negative number.
  */
