@@ -12,10 +12,24 @@ struct carafe_shape {
   int is_half;
 };
 
+/* How a job is cut into items: each does one row of a tile of columns of the map, for a block of
+   channels. A block is either some whole groups (part == C) or a part of one (groups == 1). The
+   rows of a strip follow each other, so that what was prepared for one serves the next. */
+struct carafe_plan {
+  int64_t groups, part;  /* of a full block */
+  int64_t columns, rows; /* of a full strip */
+  int packed;            /* input rows are read from copies in scratch memory */
+};
+
+/* Channels of a group are padded to this in packed rows: a multiple of every vector. */
+enum { CARAFE_PAD = 16 };
+
 struct carafe_forward_args {
   struct carafe_shape shape;
+  struct carafe_plan plan;
   const void *input, *mask;
   void *output;
+  int stream; /* the output is written past the caches */
 };
 
 struct carafe_backward_args {
@@ -23,5 +37,44 @@ struct carafe_backward_args {
   const void *input, *mask, *grad_output;
   void *grad_input, *grad_mask;
 };
+
+static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t carafe_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t carafe_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t carafe_padded(int64_t channels) {
+  return carafe_div_up(channels, CARAFE_PAD) * CARAFE_PAD;
+}
+
+/* Blocks of the channels, tiles of the columns, and items of a job. */
+static inline int64_t carafe_blocks(const struct carafe_shape *shape,
+                                    const struct carafe_plan *plan) {
+  return carafe_div_up(shape->G, plan->groups) * carafe_div_up(shape->C, plan->part);
+}
+
+static inline int64_t carafe_tiles(const struct carafe_shape *shape,
+                                   const struct carafe_plan *plan) {
+  return carafe_div_up(shape->W, plan->columns);
+}
+
+/* Items of the job, those below the map included. */
+static inline int64_t carafe_items(const struct carafe_shape *shape,
+                                   const struct carafe_plan *plan) {
+  return shape->N * carafe_div_up(shape->H, plan->rows) * carafe_tiles(shape, plan) *
+         carafe_blocks(shape, plan) * plan->rows;
+}
+
+/* Packed rows: a ring of as many as a window has, each of a tile's columns and those around it. */
+static inline int64_t carafe_ring_rows(const struct carafe_shape *shape) {
+  return carafe_min(shape->K, shape->H);
+}
+
+static inline int64_t carafe_ring_columns(const struct carafe_shape *shape,
+                                          const struct carafe_plan *plan) {
+  return carafe_min(shape->W, plan->columns + shape->K - 1);
+}
+
+static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
+  return plan->groups * carafe_padded(plan->part);
+}
 
 #endif /* MLUOP_KERNELS_CARAFE_H_ */

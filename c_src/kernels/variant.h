@@ -19,6 +19,13 @@
    as a constant. */
 #define MLUOP_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop of at most 16 iterations, known at compile time: no loop is left of it. */
+#if defined(__clang__)
+#define MLUOP_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define MLUOP_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define MLUOP_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
 #endif /* MLUOP_KERNELS_VARIANT_H_ */

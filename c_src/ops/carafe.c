@@ -18,6 +18,8 @@ struct mluOpCarafeStruct {
 /* Multiply-adds that are worth a second thread: about 10 microseconds of one. */
 enum { BLOCK_COST = 1 << 20 };
 
+enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 16, MAX_COLUMNS = 128, RING_BYTES = 1 << 19 };
+
 static const struct mluop_rule set_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
@@ -146,6 +148,30 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
+/* How the input of the forward operator is walked: in place where it is float, whole vectors, and
+   the pixels of a window do not all fall into the same sets of the first cache, as they do at
+   multiples of 2 KiB. */
+static struct carafe_plan plan_of(const struct carafe_shape *a, int threads) {
+  const int64_t parts = mluop_div_up(a->C, BLOCK_CHANNELS);
+  struct carafe_plan plan = {.part = a->C, .groups = 1, .columns = a->W, .rows = 1};
+  plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
+  if (parts > 1) {
+    plan.part = carafe_padded(mluop_div_up(a->C, parts));
+  } else {
+    plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
+  }
+  if (plan.packed) {
+    /* Each band packs K - 1 rows more than it has; a row is as wide as its ring may be. */
+    plan.rows = mluop_min(a->H, mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads)));
+    const int64_t column_bytes =
+        carafe_ring_rows(a) * carafe_ring_pixel(&plan) * (int64_t)sizeof(float);
+    plan.columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
+  } else {
+    plan.columns = mluop_min(a->W, MAX_COLUMNS);
+  }
+  return plan;
+}
+
 mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
                                  const mluOpTensorDescriptor_t input_desc, const void *input,
                                  const mluOpTensorDescriptor_t mask_desc, const void *mask,
@@ -158,15 +184,31 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
                   [OUTPUT] = {"output", output_desc, output, .output = true}}};
   mluOpStatus_t status;
   if (!call_holds(&call, carafe_desc, forward_rules, &status)) return status;
-  const struct carafe_forward_args args = {
+  struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   const struct carafe_shape *a = &args.shape;
-  const struct mluop_job job = {
-      .kernel = handle->kernels->carafe_forward,
-      .args = &args,
-      .count = a->N * a->H,
-      .grain = mluop_grain(BLOCK_COST, a->W * a->S * a->S * a->K * a->K * a->G * a->C),
-      .schedule = MLUOP_STATIC};
+  const int threads = mluop_num_threads(handle);
+  args.plan = plan_of(a, threads);
+  args.stream = !a->is_half && a->C % CARAFE_PAD == 0 && (uintptr_t)output % 64 == 0 &&
+                (size_t)output_desc->element_num * sizeof(float) > handle->cache_bytes;
+  const int64_t weights = a->is_half ? 16 * carafe_padded(4 * a->K * a->K) : 0;
+  const int64_t ring = args.plan.packed ? carafe_ring_rows(a) * carafe_ring_columns(a, &args.plan) *
+                                              carafe_ring_pixel(&args.plan)
+                                        : 0;
+  const size_t stride = (size_t)(weights + ring) * sizeof(float);
+  const int64_t item_cost =
+      args.plan.columns * a->S * a->S * a->K * a->K * args.plan.groups * args.plan.part;
+  struct mluop_job job = {.kernel = handle->kernels->carafe_forward,
+                          .args = &args,
+                          .count = carafe_items(a, &args.plan),
+                          .grain = mluop_grain(BLOCK_COST, item_cost),
+                          .schedule = MLUOP_STATIC,
+                          .scratch_stride = stride};
+  if (stride > 0) {
+    const size_t bytes = stride * (size_t)mluop_min(threads, mluop_div_up(job.count, job.grain));
+    job.scratch = mluop_scratch(handle, bytes);
+    if (job.scratch == NULL) return mluop_no_scratch(&call, bytes);
+  }
   mluop_parallel_for(handle, &job);
   return MLUOP_STATUS_SUCCESS;
 }

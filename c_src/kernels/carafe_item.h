@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_KERNELS_CARAFE_ITEM_H_
+#define MLUOP_KERNELS_CARAFE_ITEM_H_
+
+/* What the CARAFE kernels share: where an item is, and the input rows that it sees, as floats. */
+
+#include "kernels/carafe.h"
+#include "kernels/simd.h"
+
+enum { CARAFE_MAX_K = 137 };
+
+struct carafe_span {
+  int64_t begin, end;
+};
+
+/* The neighbours of `at` up to r = (K - 1) / 2 away that lie on the map. */
+MLUOP_INLINE struct carafe_span carafe_window(int64_t at, int64_t K, int64_t extent) {
+  const int64_t r = (K - 1) / 2;
+  return (struct carafe_span){carafe_max(0, at - r), carafe_min(extent, at + r + 1)};
+}
+
+struct carafe_item {
+  int64_t strip;           /* items of one strip differ in `row` alone */
+  int64_t n, row;          /* image, row of the map: H or more for an item without work */
+  int64_t group, groups;   /* the block's first group, and how many */
+  int64_t channel, length; /* the part of each of them */
+  int64_t column, columns; /* the tile */
+};
+
+static inline struct carafe_item carafe_item_at(const struct carafe_shape *a,
+                                                const struct carafe_plan *plan, int64_t index) {
+  const int64_t parts = carafe_div_up(a->C, plan->part), blocks = carafe_blocks(a, plan);
+  const int64_t tiles = carafe_tiles(a, plan), bands = carafe_div_up(a->H, plan->rows);
+  struct carafe_item item = {.strip = index / plan->rows};
+  const int64_t block = item.strip % blocks, tile = item.strip / blocks % tiles;
+  const int64_t band = item.strip / blocks / tiles;
+  item.n = band / bands;
+  item.row = band % bands * plan->rows + index % plan->rows;
+  item.group = block / parts * plan->groups;
+  item.groups = carafe_min(plan->groups, a->G - item.group);
+  item.channel = block % parts * plan->part;
+  item.length = carafe_min(plan->part, a->C - item.channel);
+  item.column = tile * plan->columns;
+  item.columns = carafe_min(plan->columns, a->W - item.column);
+  return item;
+}
+
+/* The input as an item sees it: channel 0 of the block at column `first` of map row y is at
+   row[y - top]; `pixel` floats further is the next column, `group` floats the next group. */
+struct carafe_source {
+  const float *row[CARAFE_MAX_K];
+  int64_t top, first, pixel, group;
+  /* Packed rows: those of `strip` up to `packed` are in the ring. */
+  float *ring;
+  int64_t strip, packed;
+};
+
+static void pack_pixel(float *to, const void *input, int64_t from, int64_t length, int is_half) {
+  int64_t c = 0;
+  for (; c + VL <= length; c += VL) vf_store(to + c, vf_load_as(input, from + c, is_half));
+  if (c < length) {
+    vf_store(to + c, vf_load_part_as(input, from + c, length - c, is_half));
+    c += VL;
+  }
+  for (; c < carafe_padded(length); c += VL) vf_store(to + c, vf_set(0.0f));
+}
+
+static void pack_row(const struct carafe_shape *a, const struct carafe_item *item,
+                     const struct carafe_source *source, const void *input, int64_t y, float *to) {
+  const struct carafe_span columns = {
+      source->first, carafe_window(item->column + item->columns - 1, a->K, a->W).end};
+  const int64_t padded = source->group;
+  for (int64_t x = columns.begin; x < columns.end; x++) {
+    const int64_t from = (((item->n * a->H + y) * a->W + x) * a->G + item->group) * a->C;
+    for (int64_t g = 0; g < item->groups; g++) {
+      pack_pixel(to + g * padded, input, from + g * a->C + item->channel, item->length, a->is_half);
+    }
+    to += source->pixel;
+  }
+}
+
+/* Points `source` to the rows that the item's windows see, packing those that are new. */
+static inline void carafe_see(struct carafe_source *source, const struct carafe_shape *a,
+                              const struct carafe_plan *plan, const struct carafe_item *item,
+                              const void *input) {
+  const struct carafe_span rows = carafe_window(item->row, a->K, a->H);
+  source->top = rows.begin;
+  source->first = carafe_window(item->column, a->K, a->W).begin;
+  if (!plan->packed) {
+    source->pixel = a->G * a->C;
+    source->group = a->C;
+    const float *image = (const float *)input + item->n * a->H * a->W * source->pixel;
+    for (int64_t y = rows.begin; y < rows.end; y++) {
+      source->row[y - rows.begin] =
+          image + (y * a->W + source->first) * source->pixel + item->group * a->C + item->channel;
+    }
+    return;
+  }
+  source->group = carafe_padded(plan->part);
+  source->pixel = carafe_ring_pixel(plan);
+  const int64_t slots = carafe_ring_rows(a);
+  const int64_t slot_size = carafe_ring_columns(a, plan) * source->pixel;
+  if (source->strip != item->strip) source->packed = rows.begin;
+  source->strip = item->strip;
+  for (; source->packed < rows.end; source->packed++) {
+    pack_row(a, item, source, input, source->packed,
+             source->ring + source->packed % slots * slot_size);
+  }
+  for (int64_t y = rows.begin; y < rows.end; y++) {
+    source->row[y - rows.begin] = source->ring + y % slots * slot_size;
+  }
+}
+
+#endif /* MLUOP_KERNELS_CARAFE_ITEM_H_ */
