@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rule tables: each kind of rule, what it says when it does not hold, and the order of rules. */
+#include <string.h>
+
+#include "check.h"
+#include "core/contract.h"
+
+enum { A, B, SPARE };
+
+static mluOpHandle_t handle;
+static char memory[1 << 12];
+
+static mluOpTensorDescriptor_t tensor(mluOpTensorLayout_t layout, mluOpDataType_t dtype, int n,
+                                      const int64_t *dims) {
+  mluOpTensorDescriptor_t desc = NULL;
+  OK(mluOpCreateTensorDescriptor(&desc));
+  OK(mluOpSetTensorDescriptor_v2(desc, layout, dtype, n, dims));
+  return desc;
+}
+
+static mluOpTensorDescriptor_t nhwc(int64_t n, int64_t h, int64_t w, int64_t c) {
+  return tensor(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, (const int64_t[]){n, h, w, c});
+}
+
+/* A call of two tensors, 2 x 3 x 4 x 10 and 2 x 6 x 8 x 5, and three scalars. */
+static struct mluop_call valid_call(void) {
+  return (struct mluop_call){
+      .api = "api",
+      .handle = handle,
+      .tensors = {[A] = {"a", nhwc(2, 3, 4, 10), memory, .output = false},
+                  [B] = {"b", nhwc(2, 6, 8, 5), memory + 2048, .output = true}},
+      .scalars = {{"scale", 2}, {"group", 5}, {"huge", INT64_MAX}}};
+}
+
+static void release(struct mluop_call *call) {
+  for (int i = 0; i < MLUOP_MAX_TENSORS; i++) {
+    if (call->tensors[i].desc != NULL) OK(mluOpDestroyTensorDescriptor(call->tensors[i].desc));
+  }
+}
+
+/* The status of one rule, which is followed by one that always holds. */
+static mluOpStatus_t walk(struct mluop_call *call, struct mluop_rule rule) {
+  const struct mluop_rule rules[] = {rule, {.check = CHECK_HANDLE}, {.check = CHECK_END}};
+  mluOpStatus_t status = MLUOP_STATUS_INTERNAL_ERROR;
+  const bool holds = mluop_contract_holds(call, rules, &status);
+  CHECK(holds == (status == MLUOP_STATUS_SUCCESS));
+  return status;
+}
+
+#define HOLDS(...) OK(walk(&call, (struct mluop_rule){__VA_ARGS__}))
+#define FAILS(message, ...)                                                          \
+  (CHECK_EQ(MLUOP_STATUS_NOT_SUPPORTED,                                              \
+            walk(&call, (struct mluop_rule){__VA_ARGS__, .status = NOT_SUPPORTED})), \
+   CHECK_TEXT("[api] " message, mluOpCpuGetLastErrorMessage()))
+
+static void rules_about_tensors(void) {
+  struct mluop_call call = valid_call();
+  const int64_t zero[] = {0, 3};
+  call.tensors[SPARE] = (struct mluop_tensor){
+      "spare", tensor(MLUOP_LAYOUT_NC, MLUOP_DTYPE_HALF, 2, zero), NULL, .output = false};
+  const unsigned both = MLUOP_BIT(A) | MLUOP_BIT(B), spare = MLUOP_BIT(SPARE);
+  HOLDS(.check = CHECK_DESC, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_RANK, .tensors = both, .value = 4);
+  FAILS("spare has 2 dims, expected 4", .check = CHECK_RANK, .tensors = MLUOP_ALL, .value = 4);
+  HOLDS(.check = CHECK_LAYOUT, .tensors = both, .value = MLUOP_LAYOUT_NHWC);
+  FAILS("spare: layout is MLUOP_LAYOUT_NC, expected MLUOP_LAYOUT_NHWC", .check = CHECK_LAYOUT,
+        .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC);
+  HOLDS(.check = CHECK_DTYPE, .tensors = both, .value = MLUOP_DTYPE_FLOAT);
+  FAILS("spare: dtype is MLUOP_DTYPE_HALF, expected MLUOP_DTYPE_FLOAT", .check = CHECK_DTYPE,
+        .tensors = MLUOP_ALL, .value = MLUOP_DTYPE_FLOAT);
+  HOLDS(.check = CHECK_FLOATING, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_SAME_DTYPE, .tensors = both, .value = A);
+  FAILS("spare: dtype is MLUOP_DTYPE_HALF, expected MLUOP_DTYPE_FLOAT as a has",
+        .check = CHECK_SAME_DTYPE, .tensors = MLUOP_ALL, .value = A);
+  HOLDS(.check = CHECK_EMPTY, .tensors = both);
+  FAILS("spare is empty, expected elements", .check = CHECK_EMPTY, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_DATA, .tensors = both);
+  FAILS("spare is NULL", .check = CHECK_DATA, .tensors = spare);
+  OK(mluOpSetTensorDescriptorDim_v2(call.tensors[SPARE].desc, 2,
+                                    (const int64_t[]){1, (INT64_C(1) << 31) - 1}));
+  HOLDS(.check = CHECK_ELEMENTS, .tensors = MLUOP_ALL);
+  OK(mluOpSetTensorDescriptorDim_v2(call.tensors[SPARE].desc, 1,
+                                    (const int64_t[]){INT64_C(1) << 31}));
+  FAILS("spare has 2147483648 elements, expected less than 2^31", .check = CHECK_ELEMENTS,
+        .tensors = MLUOP_ALL);
+  OK(mluOpSetTensorDescriptor(call.tensors[SPARE].desc, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT32, 1,
+                              (const int[]){1}));
+  FAILS("spare: dtype is MLUOP_DTYPE_INT32, expected MLUOP_DTYPE_HALF or MLUOP_DTYPE_FLOAT",
+        .check = CHECK_FLOATING, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_CONTIGUOUS, .tensors = MLUOP_ALL);
+  OK(mluOpSetTensorDescriptorEx(call.tensors[SPARE].desc, MLUOP_LAYOUT_NC, MLUOP_DTYPE_HALF, 1,
+                                (const int[]){2}, (const int[]){2}));
+  FAILS("spare: strides are not those of a packed tensor", .check = CHECK_CONTIGUOUS,
+        .tensors = MLUOP_ALL);
+  release(&call);
+}
+
+static void rules_about_null_pointers(void) {
+  struct mluop_call call = valid_call();
+  call.object_name = "carafe_desc";
+  FAILS("carafe_desc is NULL", .check = CHECK_OBJECT);
+  call.object = memory;
+  HOLDS(.check = CHECK_OBJECT);
+  call.tensors[SPARE] = (struct mluop_tensor){"spare", NULL, NULL, .optional = true};
+  HOLDS(.check = CHECK_DESC, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_DATA, .tensors = MLUOP_ALL);
+  call.tensors[SPARE].optional = false;
+  FAILS("spare_desc is NULL", .check = CHECK_DESC, .tensors = MLUOP_ALL);
+  call.handle = NULL;
+  FAILS("handle is NULL", .check = CHECK_HANDLE);
+  release(&call);
+}
+
+static void rules_about_scalars(void) {
+  struct mluop_call call = valid_call();
+  HOLDS(.check = CHECK_MIN, .text = "scale", .value = 2);
+  FAILS("scale is 2, expected at least 3", .check = CHECK_MIN, .text = "scale", .value = 3);
+  HOLDS(.check = CHECK_MAX, .text = "scale", .value = 2);
+  FAILS("scale is 2, expected at most 1", .check = CHECK_MAX, .text = "scale", .value = 1);
+  HOLDS(.check = CHECK_EQUAL, .text = "group", .value = 5);
+  FAILS("group is 5, expected 4", .check = CHECK_EQUAL, .text = "group", .value = 4);
+  HOLDS(.check = CHECK_ODD, .text = "group");
+  FAILS("scale is 2, expected an odd number", .check = CHECK_ODD, .text = "scale");
+  call.scalars[0].value = -3;
+  HOLDS(.check = CHECK_ODD, .text = "scale");
+  release(&call);
+}
+
+#define SHAPE(which, words) .check = CHECK_SHAPE, .tensors = MLUOP_BIT(which), .text = words
+
+static void shapes_bind_and_compare(void) {
+  struct mluop_call call = valid_call();
+  HOLDS(SHAPE(A, "N H W group*C"));
+  CHECK_EQ(2, mluop_extent(&call, 'N'));
+  CHECK_EQ(3, mluop_extent(&call, 'H'));
+  CHECK_EQ(4, mluop_extent(&call, 'W'));
+  CHECK_EQ(2, mluop_extent(&call, 'C'));
+  HOLDS(SHAPE(B, "N scale*H scale*W 5"));
+  HOLDS(SHAPE(B, "2 H*C W*2 group"));
+  FAILS("b: dim 1 is 6, expected 3 (H)", SHAPE(B, "N H W C"));
+  FAILS("b: dim 3 is 5, expected 10 (scale*group)", SHAPE(B, "N scale*H scale*W scale*group"));
+  FAILS("b: dim 0 is 2, expected 7", SHAPE(B, "7 H W C"));
+  FAILS("b: dim 3 is 5, expected a multiple of 2 (scale*K)", SHAPE(B, "N scale*H scale*W scale*K"));
+  FAILS("b: dim 0 is 2, expected another value (scale*huge)", SHAPE(B, "scale*huge H W C"));
+  release(&call);
+}
+
+static void shapes_with_zeros(void) {
+  struct mluop_call call = valid_call();
+  call.scalars[0].value = 0;
+  const int64_t dims[] = {0, 3, 0, 10};
+  OK(mluOpSetTensorDescriptorDim_v2(call.tensors[A].desc, 4, dims));
+  HOLDS(SHAPE(A, "N H W C"));
+  CHECK_EQ(0, mluop_extent(&call, 'N'));
+  FAILS("b: dim 3 is 5, expected a multiple of 0 (scale*K)", SHAPE(B, "2 6 8 scale*K"));
+  release(&call);
+}
+
+static void empty_tensors_may_end_a_call(void) {
+  struct mluop_call call = valid_call();
+  OK(mluOpSetTensorDescriptorDim(call.tensors[B].desc, 1, (const int[]){0}));
+  const struct mluop_rule rules[] = {
+      {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale", .value = 99},
+      {.check = CHECK_END}};
+  mluOpStatus_t status = MLUOP_STATUS_INTERNAL_ERROR;
+  CHECK(!mluop_contract_holds(&call, rules, &status));
+  CHECK_EQ(MLUOP_STATUS_SUCCESS, status);
+  release(&call);
+}
+
+static void the_first_rule_that_fails_decides(void) {
+  struct mluop_call call = valid_call();
+  const struct mluop_rule rules[] = {
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale", .value = 1},
+      {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "scale", .value = 1},
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale", .value = 99},
+      {.check = CHECK_END}};
+  mluOpStatus_t status;
+  CHECK(!mluop_contract_holds(&call, rules, &status));
+  CHECK_EQ(MLUOP_STATUS_NOT_SUPPORTED, status);
+  release(&call);
+}
+
+static void rules_about_the_workspace(void) {
+  struct mluop_call call = valid_call();
+  HOLDS(.check = CHECK_WORKSPACE);
+  call.workspace_needed = 100;
+  FAILS("workspace_size is 0, expected at least 100", .check = CHECK_WORKSPACE);
+  call.workspace_size = 100;
+  FAILS("workspace is NULL, but workspace_size is 100", .check = CHECK_WORKSPACE);
+  call.workspace = memory;
+  HOLDS(.check = CHECK_WORKSPACE);
+  call.workspace_size = 99;
+  FAILS("workspace_size is 99, expected at least 100", .check = CHECK_WORKSPACE);
+  release(&call);
+}
+
+/* a has 960 bytes, b 1920. */
+static void outputs_share_no_byte_with_others(void) {
+  struct mluop_call call = valid_call();
+  call.tensors[B].data = memory + 960;
+  HOLDS(.check = CHECK_OVERLAP);
+  call.tensors[B].data = memory + 959;
+  FAILS("b (1920 bytes) overlaps a (960 bytes), expected separate memory", .check = CHECK_OVERLAP);
+  call.tensors[B].data = memory;
+  call.tensors[A].data = memory + 1920;
+  HOLDS(.check = CHECK_OVERLAP);
+  call.tensors[A].data = memory + 1919;
+  FAILS("b (1920 bytes) overlaps a (960 bytes), expected separate memory", .check = CHECK_OVERLAP);
+  call.tensors[B].output = false;
+  HOLDS(.check = CHECK_OVERLAP);
+  call.tensors[B].output = true;
+  call.tensors[A].data = memory + 1920;
+  call.workspace = memory + 1900;
+  call.workspace_size = 30;
+  FAILS("b (1920 bytes) overlaps workspace (30 bytes), expected separate memory",
+        .check = CHECK_OVERLAP);
+  call.workspace_size = 0;
+  HOLDS(.check = CHECK_OVERLAP);
+  release(&call);
+}
+
+static bool refuse(struct mluop_call *call, const struct mluop_rule *rule, mluOpStatus_t *status) {
+  *status = mluop_fail(rule->status, call->api, "refused");
+  return false;
+}
+
+static void rules_of_their_own_kind(void) {
+  struct mluop_call call = valid_call();
+  FAILS("refused", .check = CHECK_FUNCTION, .function = refuse);
+  release(&call);
+}
+
+static const struct test tests[] = {
+    TEST(rules_about_tensors),
+    TEST(rules_about_null_pointers),
+    TEST(rules_about_scalars),
+    TEST(shapes_bind_and_compare),
+    TEST(shapes_with_zeros),
+    TEST(empty_tensors_may_end_a_call),
+    TEST(the_first_rule_that_fails_decides),
+    TEST(rules_about_the_workspace),
+    TEST(outputs_share_no_byte_with_others),
+    TEST(rules_of_their_own_kind),
+};
+
+int main(int argc, char **argv) {
+  OK(mluOpCreate(&handle));
+  const int failed = run_tests(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+  OK(mluOpDestroy(handle));
+  return failed;
+}
