@@ -10,7 +10,14 @@ struct masked_col2im_args {
   const void *col;
   const int32_t *mask_h_idx, *mask_w_idx;
   void *im;
-  int64_t element_size, H, W, M;
+  int64_t element_size, C, H, W, M;
+  int64_t chunks; /* parts of a plane, none longer than MASKED_COL2IM_CHUNK_BYTES */
+  int stream;     /* im is larger than the caches */
 };
+
+enum { MASKED_COL2IM_CHUNK_BYTES = 1 << 12 };
+
+/* masked_col2im_ascending needs each position to be after the one before it, in the order of the
+   map. Item: chunk * C + c. masked_col2im_any takes them in any order. Item: a channel. */
 
 #endif /* MLUOP_KERNELS_MASKED_COL2IM_H_ */

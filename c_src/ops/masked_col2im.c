@@ -83,6 +83,33 @@ static bool positions_on_map(struct mluop_call *call, const struct mluop_rule *r
          indices_below(call, MASK_W_IDX, 'W', status);
 }
 
+/* Each position is after the one before it, in the order of the map. */
+static bool positions_ascend(const struct masked_col2im_args *args) {
+  const int32_t *h = args->mask_h_idx, *w = args->mask_w_idx;
+  int descents = 0;
+  for (int64_t m = 1; m < args->M; m++) {
+    descents |= (h[m] < h[m - 1]) | ((h[m] == h[m - 1]) & (w[m] <= w[m - 1]));
+  }
+  return !descents;
+}
+
+static void run(mluOpHandle_t handle, struct masked_col2im_args *args) {
+  const struct mluop_kernels *kernels = handle->kernels;
+  const int64_t plane_bytes = args->H * args->W * args->element_size;
+  struct mluop_job job = {.kernel = kernels->masked_col2im_any,
+                          .args = args,
+                          .count = args->C,
+                          .grain = mluop_grain(BLOCK_BYTES, plane_bytes),
+                          .schedule = MLUOP_STATIC};
+  if (positions_ascend(args)) {
+    args->chunks = mluop_div_up(plane_bytes, MASKED_COL2IM_CHUNK_BYTES);
+    job.kernel = kernels->masked_col2im_ascending;
+    job.count *= args->chunks;
+    job.grain = mluop_grain(BLOCK_BYTES, plane_bytes / args->chunks);
+  }
+  mluop_parallel_for(handle, &job);
+}
+
 mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
@@ -122,22 +149,19 @@ mluOpStatus_t mluOpMaskedCol2imForward(
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   const bool empty = mluop_extent(&call, 'M') == 0;
   if (!mluop_contract_holds(&call, empty ? no_position_rules : data_rules, &status)) return status;
-  const struct masked_col2im_args args = {
+  const int64_t element_size = mluop_is_half(&call, COL) ? 2 : 4;
+  struct masked_col2im_args args = {
       .col = col,
       .mask_h_idx = mask_h_idx,
       .mask_w_idx = mask_w_idx,
       .im = im,
-      .element_size = mluop_is_half(&call, COL) ? 2 : 4,
+      .element_size = element_size,
+      .C = mluop_extent(&call, 'C'),
       .H = mluop_extent(&call, 'H'),
       .W = mluop_extent(&call, 'W'),
       .M = mluop_extent(&call, 'M'),
+      .stream = (size_t)(im_desc->element_num * element_size) > handle->cache_bytes,
   };
-  const struct mluop_job job = {
-      .kernel = handle->kernels->masked_col2im_forward,
-      .args = &args,
-      .count = mluop_extent(&call, 'C'),
-      .grain = mluop_grain(BLOCK_BYTES, (args.H * args.W + args.M) * args.element_size),
-      .schedule = MLUOP_STATIC};
-  mluop_parallel_for(handle, &job);
+  run(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }
