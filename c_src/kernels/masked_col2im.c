@@ -57,8 +57,6 @@ static int64_t describe_block(const struct masked_col2im_args *a, struct block *
     b->pick.index[k] = (uint8_t)rank;
     b->offsets[k] = (int32_t)(m + rank);
   }
-  b->pick.vectors = 1;
-  b->pick.run = rank == pick_lanes(a->element_size);
   return m + rank;
 }
 
@@ -100,7 +98,8 @@ MLUOP_INLINE void move_chunk(const struct masked_col2im_args *a, const struct ch
     if (b->keep == 0) {
       memset(here, 0, PICK_BYTES);
     } else if (b->pick.first + pick_lanes(size) <= left) {
-      pick_elements(here, &b->pick, (const char *)a->col + row, b->keep, size);
+      pick_elements(here, &b->pick, (const char *)a->col + row + b->pick.first * size, b->keep, 1,
+                    size);
     } else {
       gather_elements(here, (const char *)a->col + row, b->offsets, 0, b->keep, size);
     }

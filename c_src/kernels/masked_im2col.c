@@ -20,8 +20,9 @@ struct group {
 
 struct chunk {
   int64_t begin, positions;
-  int64_t count; /* of groups */
-  int64_t lanes; /* positions in each group: fewer than fit only if M is so small */
+  int64_t first, last; /* of all picks */
+  int64_t count;       /* of groups */
+  int64_t lanes;       /* positions in each group: fewer than fit only if M is so small */
   uint32_t on_rows[TAPS][GROUPS]; /* bit k: row h + i of position k is on the map */
   uint32_t on_columns[TAPS][GROUPS];
   struct group groups[GROUPS];
@@ -37,14 +38,12 @@ static void describe_group(const struct masked_im2col_args *a, struct group *g, 
   }
   g->m = m;
   g->pick.first = first;
-  g->pick.vectors = pick_vectors(last - first + 1, a->element_size);
-  g->pick.run = 1;
   for (int64_t k = 0; k < PICK_LANES_MAX; k++) {
     const int64_t here = k < lanes ? at[k] : first;
     g->offsets[k] = (int32_t)(uint32_t)(uint64_t)here;
     g->pick.index[k] = (uint8_t)(here - first);
-    if (k < pick_lanes(a->element_size) && here != first + k) g->pick.run = 0;
   }
+  pick_classify(&g->pick, last - first + 1, lanes, a->element_size);
 }
 
 /* The first position of a chunk. Chunks are nearly equal, so that none is shorter than a group (but
@@ -64,6 +63,9 @@ static void describe_chunk(const struct masked_im2col_args *a, struct chunk *c, 
     /* The last group may share positions with the one before it: both write the same. */
     const int64_t m = begin + g * full;
     describe_group(a, &c->groups[g], m + c->lanes <= end ? m : end - c->lanes, c->lanes);
+    const int64_t first = c->groups[g].pick.first;
+    c->first = g == 0 || first < c->first ? first : c->first;
+    c->last = g == 0 || first > c->last ? first : c->last;
   }
 }
 
@@ -95,28 +97,42 @@ static void find_on_map(uint32_t on[TAPS][GROUPS], const struct chunk *c, const 
   }
 }
 
-/* One row of data_col: the groups of the chunk at one tap. */
+/* A group at a tap that reads `shift` (modulo 2^64) elements on from tap (0, 0). `safe`: all that a
+   pick reads is in the feature. */
+MLUOP_INLINE void move_group(const struct group *g, const char *plane, uint64_t shift, char *to,
+                             uint32_t keep, int safe, int64_t size) {
+  const int64_t from = (int64_t)((uint64_t)g->pick.first + shift);
+  if (!safe || g->pick.kind == PICK_FAR) {
+    gather_elements(to, plane, g->offsets, (int32_t)(uint32_t)shift, keep, size);
+  } else if (g->pick.kind == PICK_RUN && keep == pick_all(size)) {
+    memcpy(to, plane + from * size, PICK_BYTES);
+  } else {
+    pick_elements(to, &g->pick, plane + from * size, keep, PICK_VECTORS, size);
+  }
+}
+
+/* One row of data_col: the groups of the chunk at one tap. `ahead`: the next plane is next. */
 MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chunk *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
-                           uint64_t shift, char *to, int64_t size) {
-  const int64_t plane = a->H * a->W, total = a->C * plane;
+                           uint64_t shift, char *to, int ahead, int64_t size) {
+  const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
   const char *feature = (const char *)a->feature + channel * plane * size;
-  for (int64_t g = 0; g < c->count; g++) {
+  /* Where this wraps around, no position is on the map. */
+  const uint64_t base = (uint64_t)(channel * plane) + shift;
+  const int64_t begin = (int64_t)(base + (uint64_t)c->first);
+  const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
+  const int safe = begin >= 0 && begin <= end && end <= a->C * plane;
+  for (int64_t g = 0; g + 1 < c->count; g++) {
     const struct group *group = &c->groups[g];
-    const uint32_t keep = on_row[g] & on_column[g];
-    char *out = to + (group->m - c->begin) * size;
-    /* Wraps around for positions that no lane in use has. */
-    const int64_t from = (int64_t)((uint64_t)group->pick.first + shift);
-    const int64_t begin = channel * plane + from;
-    if (keep == 0) {
-      memset(out, 0, PICK_BYTES);
-    } else if (group->pick.vectors != 0 && begin >= 0 &&
-               begin + group->pick.vectors * pick_lanes(size) <= total) {
-      pick_elements(out, &group->pick, feature + (from - group->pick.first) * size, keep, size);
-    } else {
-      gather_elements(out, feature, group->offsets, (int32_t)(uint32_t)shift, keep, size);
+    if (ahead) {
+      const uint64_t next = (uint64_t)group->pick.first + shift + (uint64_t)plane;
+      mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
     }
+    move_group(group, feature, shift, to + g * PICK_BYTES, on_row[g] & on_column[g], safe, size);
   }
+  const int64_t g = c->count - 1;
+  move_group(&c->groups[g], feature, shift, to + (c->groups[g].m - c->begin) * size,
+             on_row[g] & on_column[g], safe, size);
 }
 
 MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct chunk *c,
@@ -130,7 +146,7 @@ MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct 
       char *out = (char *)a->data_col + (row * a->M + c->begin) * size;
       const int direct = !a->stream && bytes >= PICK_BYTES;
       move_row(a, c, c->on_rows[i - i0], c->on_columns[j - j0], channel, shift,
-               direct ? out : buffer, size);
+               direct ? out : buffer, a->stream && j == j0, size);
       if (!direct) stream_bytes(out, buffer, bytes);
     }
   }
