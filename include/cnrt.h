@@ -332,15 +332,21 @@ cnrtRet_t cnrtCastDataType(void *src, cnrtDataType_t src_type, void *dst, cnrtDa
 
 /** Ends the program with a message on stderr unless the call returns cnrtSuccess. */
 #ifndef CNRT_CHECK
-#define CNRT_CHECK(...)                                                             \
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define CNRT_CHECK(...) CNRT_CHECK_CALL_((__VA_ARGS__), #__VA_ARGS__)
+#else
+#define CNRT_CHECK(call) CNRT_CHECK_CALL_((call), #call)
+#endif
+#endif
+
+#define CNRT_CHECK_CALL_(call, text)                                                \
   do {                                                                              \
-    const cnrtRet_t cnrt_check_ret_ = (__VA_ARGS__);                                \
+    const cnrtRet_t cnrt_check_ret_ = call;                                         \
     if (cnrt_check_ret_ != cnrtSuccess) {                                           \
-      fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, #__VA_ARGS__,     \
+      fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, text,             \
               cnrtGetErrorStr(cnrt_check_ret_), cnrtGetErrorName(cnrt_check_ret_)); \
       exit(EXIT_FAILURE);                                                           \
     }                                                                               \
   } while (0)
-#endif
 
 #endif /* CNRT_H_ */
