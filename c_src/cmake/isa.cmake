@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The instruction sets that kernels are built for, best first, and the flags of each. The names are
 # those that mluOpCpuGetIsaName returns; c_src/core/isa.c asks the CPU for each.
+# -DMLUOP_ISAS=... builds fewer of them.
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+if(MLUOP_ISAS)
+  message(STATUS "kernels for ${MLUOP_ISAS} only")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(MLUOP_ISAS neon)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   set(MLUOP_ISAS avx512 avx2 baseline)

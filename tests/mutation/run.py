@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show that the conformance suite notices when the library breaks the contract.
+
+Each mutant of mutants.toml is one change to the sources: a rule removed, two rules swapped, a status
+changed, a line of the core replaced. A copy of the sources is built with it, and the conformance
+suite is run against that library: it must fail.
+
+Usage: python tests/mutation/run.py [--every-rule] [NAME PART ...]
+
+--every-rule makes the mutants itself: each row of each rule table, removed and with another status.
+It takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "mutation"
+SOURCE = WORK / "source"
+BUILD = WORK / "build"
+LIBRARY = BUILD / "libmluops.so"
+TIME_LIMIT = 120  # seconds: a mutant may hang
+
+CAUGHT = 1  # pytest's exit status when tests fail; a crash is a negative one
+
+
+def run(command: list[str], timeout: float | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=ROOT)
+
+
+def must(command: list[str]) -> None:
+    done = run(command)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+# ---------------------------------------------------------------------------------- building
+
+
+def prepare() -> None:
+    """Copy the sources, and configure the fastest build of them: one instruction set, plain."""
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    for name in ("c_src", "include"):
+        shutil.copytree(ROOT / name, SOURCE / name)
+    shutil.copy(ROOT / "CMakeLists.txt", SOURCE)
+    isa = "neon" if platform.machine() in ("aarch64", "arm64") else "baseline"
+    options = ["-DCMAKE_BUILD_TYPE=Debug", f"-DMLUOP_ISAS={isa}", "-DMLUOP_BUILD_TESTS=OFF"]
+    must(["cmake", "-S", str(SOURCE), "-B", str(BUILD), "-G", "Ninja", *options])
+    build()
+
+
+def build() -> None:
+    must(["cmake", "--build", str(BUILD), "--target", "mluops", "cnrt"])
+
+
+def suite_fails(cases: str) -> bool:
+    """Run the conformance suite; what its exit status says of neither is an error of this script."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    command += ["tests/conformance", f"--mluop-library={LIBRARY}", "-k", cases]
+    try:
+        done = run(command, TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        return True
+    if done.returncode not in (0, CAUGHT) and done.returncode > 0:
+        sys.exit(f"the suite cannot be run:\n{done.stdout}{done.stderr}")
+    return done.returncode != 0
+
+
+# ----------------------------------------------------------------------------------- mutants
+
+
+def table_of(text: str, name: str) -> re.Match:
+    found = re.search(
+        rf"struct mluop_rule {name}\[\] = \{{(.*?)\{{\.check = CHECK_END\}}", text, re.DOTALL
+    )
+    if found is None:
+        raise ValueError(f"no table {name}")
+    return found
+
+
+def rows_of(text: str, table: str) -> list[str]:
+    return re.findall(r"\{\.check = [^}]*\}", table_of(text, table)[1])
+
+
+def select(text: str, table: str, words: str) -> str:
+    """Return the one row of a table that has all of these words."""
+    rows = [row for row in rows_of(text, table) if all(word in row for word in words.split())]
+    if len(rows) != 1:
+        raise ValueError(f"{len(rows)} rows of {table} have the words {words!r}")
+    return rows[0]
+
+
+def replace_in_table(text: str, table: str, changes: dict[str, str]) -> str:
+    found = table_of(text, table)
+    body = re.sub(
+        r"\{\.check = [^}]*\},\s*",
+        lambda row: changes.get(row[0].rstrip()[:-1], row[0].rstrip()[:-1]) + ",\n",
+        found[1],
+    )
+    body = body.replace("\n,\n", "\n").removeprefix(",\n")  # a removed row leaves nothing
+    return text[: found.start(1)] + body + text[found.end(1) :]
+
+
+def mutate(text: str, mutant: dict) -> str:
+    if "old" in mutant:
+        if text.count(mutant["old"]) != 1:
+            raise ValueError(f"{mutant['old']!r} is there {text.count(mutant['old'])} times")
+        return text.replace(mutant["old"], mutant["new"])
+    table = mutant["table"]
+    if "remove" in mutant:
+        return replace_in_table(text, table, {select(text, table, mutant["remove"]): ""})
+    if "swap" in mutant:
+        first, second = (select(text, table, words) for words in mutant["swap"])
+        return replace_in_table(text, table, {first: second, second: first})
+    row = select(text, table, mutant["row"])
+    changed = re.sub(r"\.status = \w+", f".status = {mutant['status']}", row)
+    return replace_in_table(text, table, {row: changed})
+
+
+def cases_for(mutant: dict) -> str:
+    """Return which cases to run: those of the operator, or all of them."""
+    path = Path(mutant["file"])
+    return path.stem.replace("_", "") if path.parent.name == "ops" else ""
+
+
+def every_rule() -> list[dict]:
+    """Each row of each table, removed, and with another status."""
+    found = []
+    for path in sorted((ROOT / "c_src/ops").glob("*.c")):
+        text = path.read_text()
+        for table in re.findall(r"struct mluop_rule (\w+)\[\]", text):
+            for row in rows_of(text, table):
+                words = re.sub(r"[{},|]|\s+", " ", row)
+                label = f"{path.stem} {table}: {' '.join(words.split()[2:])}"
+                entry = {"file": str(path.relative_to(ROOT)), "table": table}
+                other = "NOT_SUPPORTED" if "BAD_PARAM" in row else "BAD_PARAM"
+                found.append({"name": f"{label}, removed", "remove": words, **entry})
+                found.append(
+                    {"name": f"{label}, now {other}", "row": words, "status": other, **entry}
+                )
+    return found
+
+
+def caught(mutant: dict) -> bool:
+    path = SOURCE / mutant["file"]
+    original = path.read_text()
+    changed = mutate(original, mutant)
+    assert changed != original, f"{mutant['name']} changes nothing"
+    path.write_text(changed)
+    try:
+        build()
+        return suite_fails(cases_for(mutant))
+    finally:
+        path.write_text(original)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--every-rule", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME PART", help="only these mutants")
+    chosen = parser.parse_args()
+    listed = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text())["mutant"]
+    mutants = every_rule() if chosen.every_rule else listed
+    mutants = [m for m in mutants if all(part in m["name"] for part in chosen.names)]
+    begin = time.monotonic()
+    prepare()
+    if suite_fails(""):
+        sys.exit("the suite fails without any mutant")
+    survivors = []
+    for mutant in mutants:
+        found = caught(mutant)
+        print(f"{'caught  ' if found else 'SURVIVES'}  {mutant['name']}", flush=True)
+        if not found:
+            survivors.append(mutant["name"])
+    seconds = time.monotonic() - begin
+    print(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants caught in {seconds:.0f} s")
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()
