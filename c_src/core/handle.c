@@ -45,6 +45,7 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
 
 mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
   if (handle == NULL) return mluop_null_argument("mluOpDestroy", "handle");
+  mluop_release_threads(handle);
   free(handle->scratch);
   free(handle);
   return MLUOP_STATUS_SUCCESS;

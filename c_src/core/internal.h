@@ -23,6 +23,7 @@ struct mluOpContext {
   mluOpAtomicsMode_t atomics_mode;
   mluOpQuantizeRoundMode_t round_mode;
   int num_threads;    /* 0: the default */
+  bool used_threads;  /* since it was made: see mluop_release_threads */
   size_t cache_bytes; /* of the last-level cache: results beyond it are worth streaming */
   void *scratch;      /* see mluop_scratch */
   size_t scratch_size;
@@ -97,6 +98,10 @@ struct mluop_job {
 /* Runs a job to its end. What an item computes must not depend on the range it came in: that makes
    results independent of the number of threads. */
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
+
+/* Ends the workers that wait for the next job of this thread, if the handle has used any: a program
+   that has destroyed its handles has no thread of theirs left. */
+void mluop_release_threads(mluOpHandle_t handle);
 
 /* The most threads that a job with this handle is run by: at least 1. */
 int mluop_num_threads(mluOpHandle_t handle);

@@ -59,7 +59,16 @@ static void run_workers(struct run *run, int workers) {
   work(run, omp_get_thread_num(), omp_get_num_threads());
 }
 
+/* GNU OpenMP has the function since GCC 9, without the version macro that would tell. */
+static void end_workers(void) {
+#if _OPENMP >= 201811 || __GNUC__ >= 9
+  omp_pause_resource_all(omp_pause_soft);
+#endif
+}
+
 #elif defined(MLUOP_THREADING_PTHREADS)
+
+static void end_workers(void) {}
 
 /* Threads are made for each job and joined: simple, for builds without OpenMP and for
    ThreadSanitizer, which does not understand the barriers of GNU OpenMP. */
@@ -104,6 +113,7 @@ static void run_workers(struct run *run, int workers) {
 #else
 
 static int default_threads(void) { return 1; }
+static void end_workers(void) {}
 
 static void run_workers(struct run *run, int workers) {
   for (int i = 0; i < workers; i++) work(run, i, workers);
@@ -125,6 +135,11 @@ void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
   if (workers <= 1) {
     job->kernel(job->args, 0, job->count, job->scratch);
   } else {
+    handle->used_threads = true;
     run_workers(&run, workers);
   }
+}
+
+void mluop_release_threads(mluOpHandle_t handle) {
+  if (handle->used_threads && !in_forked_child) end_workers();
 }
