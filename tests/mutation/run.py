@@ -101,13 +101,9 @@ def select(text: str, table: str, words: str) -> str:
 
 def replace_in_table(text: str, table: str, changes: dict[str, str]) -> str:
     found = table_of(text, table)
-    body = re.sub(
-        r"\{\.check = [^}]*\},\s*",
-        lambda row: changes.get(row[0].rstrip()[:-1], row[0].rstrip()[:-1]) + ",\n",
-        found[1],
-    )
-    body = body.replace("\n,\n", "\n").removeprefix(",\n")  # a removed row leaves nothing
-    return text[: found.start(1)] + body + text[found.end(1) :]
+    rows = [changes.get(row, row) for row in rows_of(text, table)]
+    body = "".join(f"\n    {row}," for row in rows if row)
+    return text[: found.start(1)] + body + "\n    " + text[found.end(1) :]
 
 
 def mutate(text: str, mutant: dict) -> str:
