@@ -121,11 +121,11 @@ class Call:
         """Return the arrays in an ``out=`` for several outputs."""
         if given is None:
             return (None,) * len(names)
-        if not isinstance(given, tuple) or len(given) != len(names):
-            what = f"tuple of {len(given)}" if isinstance(given, tuple) else shown(given)
+        if not isinstance(given, tuple | list) or len(given) != len(names):
+            what = f"{len(given)} arrays" if isinstance(given, tuple | list) else shown(given)
             expected = f"a tuple of {len(names)}: {', '.join(names)}"
             raise bad_type(self._function, "out", f"{what} given, expected {expected}")
-        return given
+        return tuple(given)
 
     def refuse(self, name: str, problem: str) -> None:
         """Raise for an argument that contradicts another one, where C sees only one of them."""

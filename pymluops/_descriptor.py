@@ -116,16 +116,11 @@ class TensorDescriptor:
     def _get(self) -> tuple[Layout, DataType, tuple[int, ...], tuple[int, ...]]:
         ndim = ffi.new("int *")
         layout, dtype = ffi.new("mluOpTensorLayout_t *"), ffi.new("mluOpDataType_t *")
-        null = ffi.NULL
-        check(
-            lib.mluOpGetTensorDescriptor_v2(self.cdata, layout, dtype, ndim, null),
-            "mluOpGetTensorDescriptor_v2",
-        )
+        status = lib.mluOpGetTensorDescriptor_v2(self.cdata, layout, dtype, ndim, ffi.NULL)
+        check(status, "mluOpGetTensorDescriptor_v2")
         shape, strides = ffi.new("int64_t[]", ndim[0]), ffi.new("int64_t[]", ndim[0])
-        check(
-            lib.mluOpGetTensorDescriptorEx_v2(self.cdata, layout, dtype, ndim, shape, strides),
-            "mluOpGetTensorDescriptorEx_v2",
-        )
+        status = lib.mluOpGetTensorDescriptorEx_v2(self.cdata, layout, dtype, ndim, shape, strides)
+        check(status, "mluOpGetTensorDescriptorEx_v2")
         return Layout(layout[0]), DataType(dtype[0]), tuple(shape), tuple(strides)
 
     @property
@@ -150,4 +145,5 @@ class TensorDescriptor:
 
     def __repr__(self) -> str:
         layout, dtype, shape, strides = self._get()
-        return f"<pymluops.TensorDescriptor {layout.name} {dtype.name} shape={shape} strides={strides}>"
+        what = f"{layout.name} {dtype.name} shape={shape} strides={strides}"
+        return f"<pymluops.TensorDescriptor {what}>"

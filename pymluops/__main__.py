@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``pymluops``, also ``python -m pymluops``."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pymluops import _config
+
+
+def _info(_: argparse.Namespace) -> int:
+    _config.show_config()
+    return 0
+
+
+def _selftest(options: argparse.Namespace) -> int:
+    from pymluops import _selftest as selftest
+
+    return selftest.run(seed=options.seed)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from pymluops import demo
+
+    return demo.run(options.output)
+
+
+def _print_config(options: argparse.Namespace) -> int:
+    wanted = [answer() for name, answer in _ANSWERS.items() if getattr(options, name)]
+    if not wanted:
+        flags = ", ".join(f"--{name}" for name in _ANSWERS)
+        print(f"pymluops config: nothing asked for, expected some of {flags}", file=sys.stderr)
+        return 2
+    print(" ".join(str(answer) for answer in wanted))
+    return 0
+
+
+_ANSWERS = {
+    "cflags": _config.cflags,
+    "libs": _config.libs,
+    "includedir": _config.include_path,
+    "libdir": _config.lib_dir,
+    "cmakedir": _config.cmake_dir,
+    "pkgconfigdir": _config.pkgconfig_dir,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pymluops", description="The MLU-OPS vision operators on CPUs."
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    info = commands.add_parser("info", help="print versions, instruction set, threads and paths")
+    info.set_defaults(run=_info)
+
+    selftest = commands.add_parser(
+        "selftest", help="compare every operator with its NumPy reference on this machine"
+    )
+    selftest.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    selftest.set_defaults(run=_selftest)
+
+    demo = commands.add_parser(
+        "demo", help="run every operator on a small image and draw what it does"
+    )
+    demo.add_argument(
+        "output",
+        nargs="?",
+        type=Path,
+        default=Path("pymluops-demo.png"),
+        help="the picture to write (default pymluops-demo.png)",
+    )
+    demo.set_defaults(run=_demo)
+
+    config = commands.add_parser("config", help="print what a C program needs to be built")
+    for name, answer in _ANSWERS.items():
+        purpose = (answer.__doc__ or "").split("\n")[0].removeprefix("Return ").rstrip(".")
+        config.add_argument(f"--{name}", action="store_true", help=purpose)
+    config.set_defaults(run=_print_config)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    options = _parser().parse_args(arguments)
+    return int(options.run(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mistake in any argument of any function gives a typed error that names the argument."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from python_calls import CALLS, as_tuple
+
+import pymluops
+from pymluops import BadParamError, BadTypeError, MluOpError
+
+ARRAYS = [(name, array) for name, call in CALLS.items() for array in call.arrays]
+NUMBERS = [(name, number) for name, call in CALLS.items() for number in call.numbers]
+FLOATS = [
+    (name, number)
+    for name in ("deform_roi_pool_forward", "deform_roi_pool_backward")
+    for number in ("spatial_scale", "gamma")
+]
+OUTPUTS = [(name, output) for name, call in CALLS.items() for output in call.outputs]
+
+
+def assert_blames(error: MluOpError, call: str, argument: str) -> None:
+    """The text says "[function] argument: ..." with the argument that was wrong."""
+    assert str(error) == error.message
+    assert error.message.startswith(f"[{CALLS[call].c_function}] {argument}"), error.message
+    assert error.function == CALLS[call].c_function
+    assert error.status == pymluops.capi.Status.BAD_PARAM
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_base_calls_work(name):
+    call = CALLS[name]
+    results = call.results()
+    for result, (shape, dtype) in zip(results, call.outputs.values(), strict=True):
+        assert result.shape == shape
+        assert result.dtype == dtype
+        assert np.any(result != 0)
+
+
+class Hostile:
+    """Looks like an array, and fails when it is asked."""
+
+    def __array__(self, *_args, **_kwargs):
+        raise ZeroDivisionError("boom")
+
+
+NO_ARRAYS = {
+    "None": None,
+    "text": "text",
+    "bytes": b"\0" * 96,
+    "float": 3.0,
+    "int": 3,
+    "complex": 1j,
+    "object": object(),
+    "dict": {},
+    "set": {1.0},
+    "generator": (number for number in (1.0,)),
+    "type": np.ndarray,
+    "ragged list": [[1.0, 2.0], [3.0]],
+    "list of text": ["1.0"],
+    "list of None": [None],
+    "list of bools": [True],
+    "hostile": Hostile(),
+    "masked array": np.ma.masked_array([1.0], [True]),
+}
+
+
+@pytest.mark.parametrize("value", NO_ARRAYS.values(), ids=NO_ARRAYS.keys())
+@pytest.mark.parametrize(("name", "argument"), ARRAYS)
+def test_what_is_no_array(name, argument, value):
+    if argument == "offset" and value is None:
+        return  # an offset is optional
+    with pytest.raises(BadTypeError) as caught:
+        CALLS[name](**{argument: value})
+    assert_blames(caught.value, name, argument + ":")
+
+
+DTYPES = (
+    "bool int8 uint8 int16 uint16 int64 uint32 float64 longdouble complex64 O S4 U4 M8[s] i4,f4"
+)
+
+
+@pytest.mark.parametrize("dtype", DTYPES.split())
+@pytest.mark.parametrize(("name", "argument"), ARRAYS)
+def test_other_dtypes(name, argument, dtype):
+    base = CALLS[name].arrays[argument]
+    with pytest.raises(BadTypeError) as caught:
+        CALLS[name](**{argument: np.zeros(base.shape, dtype)})
+    assert_blames(caught.value, name, argument + ": dtype ")
+    assert f"expected {'int32' if argument.endswith('idx') else 'float32'}" in str(caught.value)
+    if dtype == "float64":
+        assert ".astype(numpy." in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [pymluops.psamask_forward, pymluops.psamask_backward])
+def test_psamask_has_no_half(function):
+    with pytest.raises(BadTypeError, match=r"dtype float16 given, expected float32; convert it"):
+        function(np.zeros((1, 1, 1, 1), np.float16), psa_type=0, h_mask=1, w_mask=1)
+
+
+@pytest.mark.parametrize(("name", "argument"), ARRAYS)
+def test_other_ranks(name, argument):
+    base = CALLS[name].arrays[argument]
+    for array in (base[None], base[0], base.reshape(-1)[0], base[:0][None]):
+        with pytest.raises(BadParamError) as caught:
+            CALLS[name](**{argument: array})
+        assert_blames(caught.value, name, f"{argument}: {array.ndim} dims given")
+        assert f"expected {base.ndim} dims" in str(caught.value)
+
+
+# Whose extents no other argument fixes: any value of theirs is a valid call.
+FREE = {
+    ("psamask_forward", "x"): (0, 1, 2),
+    ("psamask_backward", "dy"): (0,),
+    ("deform_roi_pool_forward", "input"): (0, 1, 2, 3),
+    ("deform_roi_pool_backward", "input"): (0, 1, 2),
+    ("masked_im2col_forward", "feature"): (1, 2, 3),
+    ("masked_col2im_forward", "col"): (0,),
+}
+
+
+@pytest.mark.parametrize(("name", "argument"), ARRAYS)
+def test_extents_that_do_not_fit(name, argument):
+    base = CALLS[name].arrays[argument]
+    for axis in range(base.ndim):
+        longer = np.concatenate((base, np.take(base, [0], axis)), axis)
+        if axis in FREE.get((name, argument), ()):
+            CALLS[name](**{argument: longer})
+            continue
+        with pytest.raises(BadParamError) as caught:
+            CALLS[name](**{argument: longer})
+        assert caught.value.message.startswith(f"[{caught.value.function}] ")
+
+
+@pytest.mark.parametrize("value", [None, "3", 2.5, [], object(), np.array([1, 2]), 1j], ids=repr)
+@pytest.mark.parametrize(("name", "argument"), [*NUMBERS, *FLOATS])
+def test_what_is_no_number(name, argument, value):
+    if (name, argument) in FLOATS and isinstance(value, float):
+        return
+    with pytest.raises((BadTypeError, BadParamError)) as caught:
+        CALLS[name](**{argument: value})
+    assert_blames(caught.value, name, argument + ": ")
+
+
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2**64, 10**400, -(10**5000)], ids=hash)
+@pytest.mark.parametrize(("name", "argument"), NUMBERS)
+def test_numbers_beyond_int(name, argument, value):
+    with pytest.raises(BadParamError) as caught:
+        CALLS[name](**{argument: value})
+    assert_blames(caught.value, name, argument + ": ")
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("value", [1e39, -1e300, 10**400], ids=["1e39", "-1e300", "10**400"])
+@pytest.mark.parametrize(("name", "argument"), FLOATS)
+def test_numbers_beyond_float(name, argument, value):
+    with pytest.raises(BadParamError) as caught:
+        CALLS[name](**{argument: value})
+    assert_blames(caught.value, name, argument + ": ")
+
+
+@pytest.mark.parametrize("value", [-1, -(2**31)])
+@pytest.mark.parametrize(("name", "argument"), NUMBERS)
+def test_negative_numbers(name, argument, value):
+    if argument in ("pad_h", "pad_w", "sampling_ratio"):
+        CALLS[name](**{argument: value})
+        return
+    with pytest.raises(BadParamError) as caught:
+        CALLS[name](**{argument: value})
+    assert f" {argument}" in str(caught.value)
+    assert str(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [pair for pair in NUMBERS if pair[1] not in ("psa_type", "pad_h", "pad_w", "sampling_ratio")],
+)
+def test_zero(name, argument):
+    if name == "psamask_backward":
+        assert CALLS[name](**{argument: 0}).shape == (2, 2, 3, 0)
+        return
+    with pytest.raises(BadParamError):
+        CALLS[name](**{argument: 0})
+
+
+@pytest.mark.parametrize("value", [2**31 - 1, 2**30])
+@pytest.mark.parametrize(("name", "argument"), NUMBERS)
+def test_huge_numbers(name, argument, value):
+    if argument in ("pad_h", "pad_w", "sampling_ratio", "pool_size"):
+        return  # allowed: they choose no sizes
+    with pytest.raises((BadParamError, pymluops.NotSupportedError)):
+        CALLS[name](**{argument: value})
+
+
+def test_two_huge_numbers_do_not_overflow():
+    call = CALLS["masked_im2col_forward"]
+    with pytest.raises(MluOpError, match=r"too large|elements"):
+        call(kernel_h=2**31 - 1, kernel_w=2**31 - 1)
+
+
+def test_too_large_results_are_refused_without_memory():
+    x, mask = np.zeros((1, 60, 50, 400), np.float16), np.zeros((1, 300, 250, 1), np.float16)
+    with pytest.raises(pymluops.NotSupportedError, match="scale_factor is 1000"):
+        pymluops.carafe_forward(x, mask, kernel_size=3, group_size=1, scale_factor=1000)
+    with pytest.raises(pymluops.NotSupportedError, match=r"data_col has 25769803776 elements"):
+        CALLS["masked_im2col_forward"](kernel_h=2**20, kernel_w=2**12)
+
+
+def test_limits_are_not_supported():
+    with pytest.raises(pymluops.NotSupportedError, match=r"scale_factor is 6, expected at most 5"):
+        CALLS["carafe_forward"](scale_factor=6)
+    with pytest.raises(NotImplementedError):
+        CALLS["carafe_forward"](scale_factor=6)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3), np.array(3), True + 2])
+def test_whole_numbers_of_any_type(number):
+    call = CALLS["masked_im2col_forward"]
+    assert np.array_equal(call(kernel_h=number), call(kernel_h=3))
+
+
+@pytest.mark.parametrize("number", [1, np.float16(1), np.float64(1), np.array(1.0), np.int32(1)])
+def test_numbers_of_any_type(number):
+    call = CALLS["deform_roi_pool_forward"]
+    assert np.array_equal(call(gamma=number), call(gamma=1.0))
+
+
+def test_psa_type_by_name():
+    call = CALLS["psamask_forward"]
+    assert np.array_equal(call(psa_type="collect"), call(psa_type=0))
+    assert np.array_equal(call(psa_type="distribute"), call(psa_type=1))
+    for wrong in ("Collect", "", "0"):
+        with pytest.raises(BadParamError, match=r"psa_type: .* expected .collect"):
+            call(psa_type=wrong)
+    with pytest.raises(BadParamError, match="psa_type is 2"):
+        call(psa_type=2)
+
+
+def test_mixed_dtypes():
+    for name, argument in ARRAYS:
+        base = CALLS[name].arrays[argument]
+        if base.dtype == np.float32 and len(CALLS[name].arrays) > 1 and "masked" not in name:
+            with pytest.raises(BadParamError, match="HALF"):
+                CALLS[name](**{argument: base.astype(np.float16)})
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("handle", ["handle", 0, object()], ids=["text", "0", "object"])
+def test_what_is_no_handle(name, handle):
+    with pytest.raises(BadTypeError) as caught:
+        CALLS[name](handle=handle)
+    assert_blames(caught.value, name, "handle: ")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_scalars_are_keywords(name):
+    call = CALLS[name]
+    with pytest.raises(TypeError, match="positional argument"):
+        call.function(*call.arrays.values(), *call.numbers.values())
+
+
+# ---------------------------------------------------------------------------------------- out=
+
+
+def replaced(name, output, value):
+    """Return an ``out=`` in which one array is another one, and the arrays of it."""
+    outputs = CALLS[name].outputs
+    arrays = [np.full(shape, 7, dtype) for shape, dtype in outputs.values()]
+    arrays[list(outputs).index(output)] = value
+    return tuple(arrays) if len(arrays) > 1 else value
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_go_to_out(name):
+    call = CALLS[name]
+    out = call.new_outputs()
+    returned = call(out=out)
+    for given, got, fresh in zip(
+        np.atleast_1d(np.array(out, object))
+        if False
+        else (out if isinstance(out, tuple) else (out,)),
+        returned if isinstance(returned, tuple) else (returned,),
+        call.results(),
+        strict=True,
+    ):
+        assert got is given
+        assert np.array_equal(given, fresh)
+
+
+def test_one_of_two_outputs():
+    call = CALLS["carafe_backward"]
+    grad_mask = np.full((1, 4, 6, 18), 7, np.float32)
+    first, second = call(out=(None, grad_mask))
+    assert second is grad_mask
+    assert np.array_equal(first, call()[0])
+    assert np.array_equal(second, call()[1])
+    assert np.array_equal(call(out=[None, None])[0], first)
+
+
+@pytest.mark.parametrize(("name", "output"), OUTPUTS)
+def test_out_that_does_not_fit(name, output):
+    shape, dtype = CALLS[name].outputs[output]
+    good = np.full(shape, 7, dtype)
+    read_only = good.copy()
+    read_only.flags.writeable = False
+    bytes_ = np.zeros(good.nbytes + 1, np.uint8)
+    wrong = {
+        "dtype float64": (good.astype(np.float64), BadTypeError),
+        "dtype float16": (good.astype(np.float16), BadTypeError),
+        "dtype >": (good.astype(good.dtype.newbyteorder()), BadTypeError),
+        f"shape {(1, *shape)}": (good[None], BadParamError),
+        "shape (": (np.concatenate((good, good)), BadParamError),
+        "a read-only array": (read_only, BadParamError),
+        "strides": (np.repeat(good, 2, -1)[..., ::2], BadParamError),
+        "an unaligned array": (bytes_[1:].view(dtype).reshape(shape), BadParamError),
+        "list": (good.tolist(), BadTypeError),
+        "'text'": ("text", BadTypeError),
+        "object": (object(), BadTypeError),
+        "masked array": (np.ma.masked_array(good), BadTypeError),
+    }
+    for problem, (value, kind) in wrong.items():
+        out = replaced(name, output, value)
+        with pytest.raises(kind) as caught:
+            CALLS[name](out=out)
+        assert_blames(caught.value, name, f"{output}: ")
+        if problem != "dtype >":
+            assert problem in str(caught.value)
+        for array in as_tuple(out):
+            if isinstance(array, np.ndarray) and array.dtype.kind in "fi" and array is not value:
+                assert np.all(array == 7)
+
+
+@pytest.mark.parametrize(("name", "output"), OUTPUTS)
+def test_out_that_is_an_input(name, output):
+    """An output may not share memory with an input, and stays as it is."""
+    call = CALLS[name]
+    shape, dtype = call.outputs[output]
+    for argument, base in call.arrays.items():
+        if base.dtype != dtype:
+            continue
+        pool = np.zeros(base.size + int(np.prod(shape)), dtype)
+        source = pool[: base.size].reshape(base.shape)
+        source[:] = base
+        out = pool[: int(np.prod(shape))].reshape(shape)
+        before = pool.copy()
+        with pytest.raises(BadParamError, match="overlap"):
+            call(**{argument: source, "out": replaced(name, output, out)})
+        assert np.array_equal(pool, before)
+
+
+@pytest.mark.parametrize("name", [name for name, call in CALLS.items() if len(call.outputs) == 2])
+def test_out_for_two_results(name):
+    good = CALLS[name].new_outputs()
+    for wrong in (good[0], good[:1], (*good, good[0]), "text", {}):
+        with pytest.raises(BadTypeError) as caught:
+            CALLS[name](out=wrong)
+        assert_blames(caught.value, name, "out: ")
+
+
+def test_no_grad_offset_without_an_offset():
+    call = CALLS["deform_roi_pool_backward"]
+    assert call(offset=None)[1] is None
+    with pytest.raises(BadParamError, match=r"out\[1\]: .* no offset"):
+        call(offset=None, out=call.new_outputs())
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_any_two_mistakes_at_once(name):
+    """No combination of mistakes escapes the typed errors."""
+    call = CALLS[name]
+    allowed = {"offset", "pad_h", "pad_w", "sampling_ratio", "pool_size"}
+    mistakes = [
+        *((array, value) for array in call.arrays for value in (None, ["x"], np.zeros((0, 0, 0)))),
+        *((number, value) for number in call.numbers for value in (None, -1, 2**31 - 1)),
+        ("out", np.zeros(3)),
+        ("out", "text"),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for one, two in itertools.combinations(mistakes, 2):
+            if one[0] == two[0] or {one[0], two[0]} <= allowed:
+                continue
+            with pytest.raises(MluOpError):
+                call(**dict([one, two]))
