@@ -15,15 +15,15 @@ def _info(_: argparse.Namespace) -> int:
 
 
 def _selftest(options: argparse.Namespace) -> int:
-    from pymluops import _selftest as selftest
+    from pymluops._selftest import run
 
-    return selftest.run(seed=options.seed)
+    return run(options.seed)
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from pymluops import demo
+    from pymluops.demo import run
 
-    return demo.run(options.output)
+    return run(options.output)
 
 
 def _print_config(options: argparse.Namespace) -> int:

@@ -139,3 +139,42 @@ def read_png(path):
     rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, -1)
     assert not rows[:, 0].any()  # rows are not filtered
     return rows[:, 1:].reshape(height, width, 3)
+
+
+def test_demo(capsys, tmp_path):
+    picture = tmp_path / "picture.png"
+    assert cli.main(["demo", str(picture)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-1] == str(picture.resolve())
+    for name in (name for name in pymluops.__all__ if name.endswith(("_forward", "_backward"))):
+        lines = [line for line in shown if line.startswith(f"  {name} ")]
+        assert lines, name
+        assert all(" ok " in line and " ms " in line for line in lines)
+    pixels = read_png(picture)
+    assert pixels.shape[0] > 1000
+    assert pixels.shape[1] > 1000
+    assert len(np.unique(pixels.astype(np.uint32) @ [1, 256, 65536])) > 1000
+
+
+def test_demo_notices(capsys, monkeypatch, tmp_path):
+    good = pymluops.masked_col2im_forward
+
+    def wrong(*args, **kwargs):
+        return good(*args, **kwargs) + np.float32(1e-6)
+
+    wrong.__name__ = "masked_col2im_forward"
+    monkeypatch.setattr(pymluops, "masked_col2im_forward", wrong)
+    assert cli.main(["demo", str(tmp_path / "picture.png")]) == 1
+    shown = capsys.readouterr().out
+    assert "masked_col2im_forward       WRONG" in shown
+    assert "1 results WRONG" in shown
+
+
+def test_demo_has_a_glyph_for_each_character():
+    from pymluops.demo import _font, _scenes
+
+    for scene in _scenes.scenes():
+        captions = [picture.caption + picture.sign for picture in scene.pictures]
+        names = [outcome.name + outcome.error for outcome in scene.outcomes]
+        for text in (scene.title, *scene.text, *captions, *names):
+            assert set(text) <= {*_font._STROKES, " "}, text

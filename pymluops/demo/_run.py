@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scene of the demonstration is, and how its operators are run, checked and timed."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pymluops import accuracy
+from pymluops._tensor import Array
+from pymluops.demo._canvas import Color, Pixels
+
+ROUNDS = 5
+
+
+@dataclass
+class Mark:
+    """Something drawn over a picture, in pixels of that picture: a box or, without size, a dot."""
+
+    y: float
+    x: float
+    height: float = 0
+    width: float = 0
+    color: Color = (1, 0.25, 0.25)
+    radius: float = 4
+
+
+@dataclass
+class Picture:
+    """An image with a caption; the sign before it says how it follows from the one before."""
+
+    pixels: Pixels
+    caption: str
+    sign: str = ""
+    marks: list[Mark] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """How one operator did."""
+
+    name: str
+    verdict: accuracy.Verdict
+    milliseconds: float
+
+    @property
+    def error(self) -> str:
+        """The largest of diff1 and diff2."""
+        largest = max(self.verdict.diff1, self.verdict.diff2)
+        return "exact" if largest == 0 else f"error {largest:.0e}"
+
+
+@dataclass
+class Scene:
+    """A family of operators at work."""
+
+    title: str
+    text: list[str]
+    pictures: list[Picture] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def run(
+        self,
+        operator: Callable[..., Any],
+        reference: Callable[..., Any],
+        *arrays: Array,
+        kind: accuracy.Kind = "arithmetic",
+        note: str = "",
+        numbers: dict[str, Any],
+    ) -> Any:
+        """Run an operator, compare it with its reference, time it, and return its results.
+
+        The note tells apart two runs of one operator.
+        """
+        results = operator(*arrays, **numbers)
+        outputs = results if isinstance(results, tuple) else (results,)
+        expected = reference(*arrays, **numbers)
+        baselines = expected if isinstance(expected, tuple) else (expected,)
+        verdicts = [
+            accuracy.check(
+                output,
+                baseline,
+                kind="movement" if output.dtype == np.int32 else kind,
+                bar="tight",
+            )
+            for output, baseline in zip(outputs, baselines, strict=True)
+        ]
+        worst = max(verdicts, key=lambda verdict: (not verdict, verdict.diff1, verdict.diff2))
+        milliseconds = _time(operator, arrays, numbers, results)
+        name = f"{operator.__name__} {note}".rstrip()
+        self.outcomes.append(Outcome(name, worst, milliseconds))
+        return results
+
+
+def _time(
+    operator: Callable[..., Any], arrays: tuple[Array, ...], numbers: dict[str, Any], out: Any
+) -> float:
+    best = np.inf
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        operator(*arrays, **numbers, out=out)
+        best = min(best, time.perf_counter() - start)
+    return best * 1e3
