@@ -245,6 +245,10 @@ static void sizes_near_the_limit_of_64_bits(void) {
             mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 2, square));
   UNCHANGED(desc,
             mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 1, lowest));
+  /* A dim of 0 makes no size smaller: strides are products of the others. */
+  const int64_t empty[] = {0, INT64_C(1) << 40, INT64_C(1) << 40};
+  UNCHANGED(desc,
+            mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, empty));
   const int ints[] = {INT_MAX, INT_MAX, 3};
   OK(mluOpSetTensorDescriptor(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 2, ints));
   CHECK_EQ((int64_t)INT_MAX * INT_MAX, mluOpGetTensorElementNum(desc));
