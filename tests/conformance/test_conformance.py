@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from mluop_library import declarations
 from operator_cases import Table, merge, run_case
 from script_cases import read_scripts, run_script
 
@@ -35,6 +37,17 @@ def test_script(library, script):
 
 def test_there_are_cases_enough():
     assert len(OPERATOR_CASES) + len(SCRIPTS) >= 400
+
+
+def test_every_function_is_called():
+    declared = set(
+        re.findall(
+            r"\b(mluOp\w+)\(", re.sub(r"/\*.*?\*/", "", declarations("mlu_op.h"), flags=re.DOTALL)
+        )
+    )
+    called = {table.function for table in TABLES}
+    called |= {step[0] for _, script in SCRIPTS for step in script.steps}
+    assert declared - called == set()
 
 
 @pytest.mark.parametrize("table", TABLES, ids=[table.function for table in TABLES])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Show that the conformance suite notices when the library breaks the contract.
 
-Each mutant of mutants.toml is one change to the sources: a rule removed, two rules swapped, a status
-changed, a line of the core replaced. A copy of the sources is built with it, and the conformance
-suite is run against that library: it must fail.
+Each mutant of mutants.toml is one change to the sources: a rule removed, two rules swapped, a
+status changed, a line of the core replaced. A copy of the sources is built with it, and the
+conformance suite is run against that library: it must fail.
 
 Usage: python tests/mutation/run.py [--every-rule] [NAME PART ...]
 
@@ -63,7 +63,7 @@ def build() -> None:
 
 
 def suite_fails(cases: str) -> bool:
-    """Run the conformance suite; what its exit status says of neither is an error of this script."""
+    """Run the conformance suite. It fails, or it passes; all else is an error of this script."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     command += ["tests/conformance", f"--mluop-library={LIBRARY}", "-k", cases]
     try:
