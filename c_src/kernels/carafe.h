@@ -34,6 +34,7 @@ struct carafe_forward_args {
 
 struct carafe_backward_args {
   struct carafe_shape shape;
+  struct carafe_plan plan;
   const void *input, *mask, *grad_output;
   void *grad_input, *grad_mask;
 };
@@ -75,6 +76,20 @@ static inline int64_t carafe_ring_columns(const struct carafe_shape *shape,
 
 static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
   return plan->groups * carafe_padded(plan->part);
+}
+
+/* Window centres of a row that are done together. */
+enum { CARAFE_SEGMENT = 16 };
+
+/* Floats for the weights of a segment, which are converted from halves: of 4 pixels at once. */
+static inline int64_t carafe_weights_size(const struct carafe_shape *shape) {
+  return shape->is_half ? CARAFE_SEGMENT * carafe_padded(4 * shape->K * shape->K) : 0;
+}
+
+/* Floats for the gradients of 4 pixels of the output and of their masks, if those are halves. */
+static inline int64_t carafe_pixels_size(const struct carafe_shape *shape) {
+  const int64_t pixel = carafe_padded(shape->C) + shape->K * shape->K;
+  return shape->is_half ? carafe_padded(4 * pixel) : 0;
 }
 
 #endif /* MLUOP_KERNELS_CARAFE_H_ */

@@ -45,14 +45,19 @@ static inline struct carafe_item carafe_item_at(const struct carafe_shape *a,
   return item;
 }
 
-/* The input as an item sees it: channel 0 of the block at column `first` of map row y is at
-   row[y - top]; `pixel` floats further is the next column, `group` floats the next group. */
+/* Rows of a map, of the input or as large as the input: channel 0 of an item's block at column
+   `first` is at row[i]; `pixel` floats further is the next column, `group` floats the next group.
+ */
+struct carafe_rows {
+  float *row[CARAFE_MAX_K];
+  int64_t first, pixel, group;
+};
+
+/* The input as an item sees it: the rows under its windows, in place or packed. */
 struct carafe_source {
-  const float *row[CARAFE_MAX_K];
-  int64_t top, first, pixel, group;
-  /* Packed rows: those of `strip` up to `packed` are in the ring. */
+  struct carafe_rows rows;
   float *ring;
-  int64_t strip, packed;
+  int64_t strip, packed; /* rows of `strip` before `packed` are in the ring */
 };
 
 static void pack_pixel(float *to, const void *input, int64_t from, int64_t length, int is_half) {
@@ -66,48 +71,45 @@ static void pack_pixel(float *to, const void *input, int64_t from, int64_t lengt
 }
 
 static void pack_row(const struct carafe_shape *a, const struct carafe_item *item,
-                     const struct carafe_source *source, const void *input, int64_t y, float *to) {
-  const struct carafe_span columns = {
-      source->first, carafe_window(item->column + item->columns - 1, a->K, a->W).end};
-  const int64_t padded = source->group;
-  for (int64_t x = columns.begin; x < columns.end; x++) {
+                     const struct carafe_rows *rows, const void *input, int64_t y, float *to) {
+  const int64_t end = carafe_window(item->column + item->columns - 1, a->K, a->W).end;
+  for (int64_t x = rows->first; x < end; x++) {
     const int64_t from = (((item->n * a->H + y) * a->W + x) * a->G + item->group) * a->C;
     for (int64_t g = 0; g < item->groups; g++) {
-      pack_pixel(to + g * padded, input, from + g * a->C + item->channel, item->length, a->is_half);
+      pack_pixel(to + g * rows->group, input, from + g * a->C + item->channel, item->length,
+                 a->is_half);
     }
-    to += source->pixel;
+    to += rows->pixel;
   }
 }
 
-/* Points `source` to the rows that the item's windows see, packing those that are new. */
+/* Points source->rows to the rows under the item's windows, packing those that are new. */
 static inline void carafe_see(struct carafe_source *source, const struct carafe_shape *a,
                               const struct carafe_plan *plan, const struct carafe_item *item,
                               const void *input) {
-  const struct carafe_span rows = carafe_window(item->row, a->K, a->H);
-  source->top = rows.begin;
-  source->first = carafe_window(item->column, a->K, a->W).begin;
+  struct carafe_rows *rows = &source->rows;
+  const struct carafe_span window = carafe_window(item->row, a->K, a->H);
+  rows->first = carafe_window(item->column, a->K, a->W).begin;
   if (!plan->packed) {
-    source->pixel = a->G * a->C;
-    source->group = a->C;
-    const float *image = (const float *)input + item->n * a->H * a->W * source->pixel;
-    for (int64_t y = rows.begin; y < rows.end; y++) {
-      source->row[y - rows.begin] =
-          image + (y * a->W + source->first) * source->pixel + item->group * a->C + item->channel;
+    rows->pixel = a->G * a->C;
+    rows->group = a->C;
+    for (int64_t y = window.begin; y < window.end; y++) {
+      rows->row[y - window.begin] = (float *)input +
+                                    ((item->n * a->H + y) * a->W + rows->first) * rows->pixel +
+                                    item->group * a->C + item->channel;
     }
     return;
   }
-  source->group = carafe_padded(plan->part);
-  source->pixel = carafe_ring_pixel(plan);
-  const int64_t slots = carafe_ring_rows(a);
-  const int64_t slot_size = carafe_ring_columns(a, plan) * source->pixel;
-  if (source->strip != item->strip) source->packed = rows.begin;
+  rows->group = carafe_padded(plan->part);
+  rows->pixel = carafe_ring_pixel(plan);
+  const int64_t slots = carafe_ring_rows(a), size = carafe_ring_columns(a, plan) * rows->pixel;
+  if (source->strip != item->strip) source->packed = window.begin;
   source->strip = item->strip;
-  for (; source->packed < rows.end; source->packed++) {
-    pack_row(a, item, source, input, source->packed,
-             source->ring + source->packed % slots * slot_size);
+  for (; source->packed < window.end; source->packed++) {
+    pack_row(a, item, rows, input, source->packed, source->ring + source->packed % slots * size);
   }
-  for (int64_t y = rows.begin; y < rows.end; y++) {
-    source->row[y - rows.begin] = source->ring + y % slots * slot_size;
+  for (int64_t y = window.begin; y < window.end; y++) {
+    rows->row[y - window.begin] = source->ring + y % slots * size;
   }
 }
 

@@ -38,6 +38,10 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   memcpy(p, copy, (size_t)n * sizeof(*p));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
+MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
+  const float32x4_t sums = vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d));
+  vst1q_f32(to, vaddq_f32(vld1q_f32(to), sums));
+}
 MLUOP_INLINE float vf_sum(vf v) { return vaddvq_f32(v); }
 MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
   float copy[VL] = {0};

@@ -148,28 +148,60 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
-/* How the input of the forward operator is walked: in place where it is float, whole vectors, and
-   the pixels of a window do not all fall into the same sets of the first cache, as they do at
-   multiples of 2 KiB. */
-static struct carafe_plan plan_of(const struct carafe_shape *a, int threads) {
-  const int64_t parts = mluop_div_up(a->C, BLOCK_CHANNELS);
-  struct carafe_plan plan = {.part = a->C, .groups = 1, .columns = a->W, .rows = 1};
-  plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
+/* Strips of many rows, since each needs K - 1 rows beside its own, whose columns make a ring of
+   about RING_BYTES. */
+static void use_ring(struct carafe_plan *plan, const struct carafe_shape *a, int threads) {
+  plan->rows = mluop_min(a->H, mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads)));
+  const int64_t column_bytes =
+      carafe_ring_rows(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
+  plan->columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
+}
+
+/* An item's block has at most `channels` channels of a group, or groups of that many together. Rows
+   are packed unless they are float, and in vectors; nor may they be where the pixels of a window
+   fall into the same sets of the first cache, as they do at multiples of 2 KiB. */
+static struct carafe_plan plan_of(const struct carafe_shape *a, int64_t channels, int threads) {
+  const int64_t parts = mluop_div_up(a->C, channels);
+  struct carafe_plan plan = {.part = a->C, .groups = 1, .rows = 1};
   if (parts > 1) {
     plan.part = carafe_padded(mluop_div_up(a->C, parts));
   } else {
     plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
   }
-  if (plan.packed) {
-    /* Each band packs K - 1 rows more than it has; a row is as wide as its ring may be. */
-    plan.rows = mluop_min(a->H, mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads)));
-    const int64_t column_bytes =
-        carafe_ring_rows(a) * carafe_ring_pixel(&plan) * (int64_t)sizeof(float);
-    plan.columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
-  } else {
-    plan.columns = mluop_min(a->W, MAX_COLUMNS);
-  }
+  plan.columns = mluop_min(a->W, MAX_COLUMNS);
+  plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
+  if (plan.packed) use_ring(&plan, a, threads);
   return plan;
+}
+
+/* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
+static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
+                const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
+                size_t stride) {
+  const int64_t item_cost = plan->columns * a->S * a->S * a->K * a->K * plan->groups * plan->part;
+  const struct mluop_job job = {.kernel = kernel,
+                                .args = args,
+                                .count = carafe_items(a, plan),
+                                .grain = mluop_grain(BLOCK_COST, item_cost),
+                                .schedule = MLUOP_STATIC,
+                                .scratch = scratch,
+                                .scratch_stride = stride};
+  mluop_parallel_for(handle, &job);
+}
+
+/* Scratch of `floats` for each thread: false without memory, and *status is what to return. */
+static bool reserve(const struct mluop_call *call, int64_t floats, void **scratch, size_t *stride,
+                    mluOpStatus_t *status) {
+  *stride = (size_t)carafe_padded(floats) * sizeof(float);
+  const size_t bytes = *stride * (size_t)mluop_num_threads(call->handle);
+  *scratch = bytes > 0 ? mluop_scratch(call->handle, bytes) : NULL;
+  if (bytes == 0 || *scratch != NULL) return true;
+  *status = mluop_no_scratch(call, bytes);
+  return false;
+}
+
+static int64_t ring_floats(const struct carafe_shape *a, const struct carafe_plan *plan) {
+  return carafe_ring_rows(a) * carafe_ring_columns(a, plan) * carafe_ring_pixel(plan);
 }
 
 mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -187,29 +219,15 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   const struct carafe_shape *a = &args.shape;
-  const int threads = mluop_num_threads(handle);
-  args.plan = plan_of(a, threads);
+  args.plan = plan_of(a, BLOCK_CHANNELS, mluop_num_threads(handle));
   args.stream = !a->is_half && a->C % CARAFE_PAD == 0 && (uintptr_t)output % 64 == 0 &&
                 (size_t)output_desc->element_num * sizeof(float) > handle->cache_bytes;
-  const int64_t weights = a->is_half ? 16 * carafe_padded(4 * a->K * a->K) : 0;
-  const int64_t ring = args.plan.packed ? carafe_ring_rows(a) * carafe_ring_columns(a, &args.plan) *
-                                              carafe_ring_pixel(&args.plan)
-                                        : 0;
-  const size_t stride = (size_t)(weights + ring) * sizeof(float);
-  const int64_t item_cost =
-      args.plan.columns * a->S * a->S * a->K * a->K * args.plan.groups * args.plan.part;
-  struct mluop_job job = {.kernel = handle->kernels->carafe_forward,
-                          .args = &args,
-                          .count = carafe_items(a, &args.plan),
-                          .grain = mluop_grain(BLOCK_COST, item_cost),
-                          .schedule = MLUOP_STATIC,
-                          .scratch_stride = stride};
-  if (stride > 0) {
-    const size_t bytes = stride * (size_t)mluop_min(threads, mluop_div_up(job.count, job.grain));
-    job.scratch = mluop_scratch(handle, bytes);
-    if (job.scratch == NULL) return mluop_no_scratch(&call, bytes);
-  }
-  mluop_parallel_for(handle, &job);
+  const int64_t floats =
+      carafe_weights_size(a) + (args.plan.packed ? ring_floats(a, &args.plan) : 0);
+  void *scratch;
+  size_t stride;
+  if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
+  run(handle, handle->kernels->carafe_forward, &args, a, &args.plan, scratch, stride);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -230,19 +248,25 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                   [GRAD_MASK] = {"grad_mask", grad_mask_desc, grad_mask, .output = true}}};
   mluOpStatus_t status;
   if (!call_holds(&call, carafe_desc, backward_rules, &status)) return status;
-  const struct carafe_backward_args args = {.shape = shape_of(&call),
-                                            .input = input,
-                                            .mask = mask,
-                                            .grad_output = grad_output,
-                                            .grad_input = grad_input,
-                                            .grad_mask = grad_mask};
+  struct carafe_backward_args args = {.shape = shape_of(&call),
+                                      .input = input,
+                                      .mask = mask,
+                                      .grad_output = grad_output,
+                                      .grad_input = grad_input,
+                                      .grad_mask = grad_mask};
   const struct carafe_shape *a = &args.shape;
-  const int64_t row_cost = 2 * a->W * a->S * a->S * a->K * a->K * a->G * a->C;
-  const struct mluop_job job = {.kernel = handle->kernels->carafe_backward,
-                                .args = &args,
-                                .count = a->N * a->H,
-                                .grain = mluop_grain(BLOCK_COST, row_cost),
-                                .schedule = MLUOP_STATIC};
-  mluop_parallel_for(handle, &job);
+  const int threads = mluop_num_threads(handle);
+  struct carafe_plan spread = plan_of(a, BLOCK_CHANNELS, threads);
+  use_ring(&spread, a, threads);
+  const int64_t spread_floats = carafe_weights_size(a) + 2 * ring_floats(a, &spread);
+  args.plan = plan_of(a, a->C, threads);
+  args.plan.packed = a->is_half;
+  const int64_t floats = carafe_pixels_size(a) + (a->is_half ? ring_floats(a, &args.plan) : 0);
+  void *scratch;
+  size_t stride;
+  if (!reserve(&call, mluop_max(floats, spread_floats), &scratch, &stride, &status)) return status;
+  run(handle, handle->kernels->carafe_grad_mask, &args, a, &args.plan, scratch, stride);
+  args.plan = spread;
+  run(handle, handle->kernels->carafe_grad_input, &args, a, &args.plan, scratch, stride);
   return MLUOP_STATUS_SUCCESS;
 }
