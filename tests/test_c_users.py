@@ -164,10 +164,29 @@ def test_example_by_make(program: str, by_make: Path) -> None:
 def test_example_under_valgrind(program: str, by_make: Path) -> None:
     if needs_cxx(program):
         tool("c++")
-    # Valgrind runs no AVX-512; the baseline runs everywhere.
-    options = ["-q", "--error-exitcode=1", "--leak-check=full"]
-    environment = {"MLUOP_CPU_ISA": "baseline"} if os.uname().machine == "x86_64" else {}
-    run(tool("valgrind"), *options, by_make / program, **environment)
+    run(tool("valgrind"), "-q", "--error-exitcode=1", "--leak-check=full", by_make / program)
+
+
+@pytest.fixture(scope="session")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples with sanitizers, on the library without."""
+    folder = tmp_path_factory.mktemp("sanitized")
+    flags = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+    probe = folder / "probe.c"
+    probe.write_text("int main(void) { return 0; }\n")
+    done = subprocess.run([tool("cc"), *flags.split(), probe, "-o", folder / "probe"], check=False)
+    if done.returncode != 0:
+        pytest.skip("the compiler has no sanitizers")
+    arguments = [f"OUT={folder}", f"PKG_CONFIG_PATH={_config.pkgconfig_dir()}"]
+    run(tool("make"), "-C", EXAMPLES, *arguments, f"CFLAGS={flags}", f"CXXFLAGS={flags}")
+    return folder
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_example_with_sanitizers(program: str, sanitized: Path) -> None:
+    if needs_cxx(program):
+        tool("c++")
+    check_output(program, run(sanitized / program))
 
 
 # A program as a link line for the accelerator builds it, with the driver library.
