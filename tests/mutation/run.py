@@ -48,7 +48,7 @@ def must(command: list[str]) -> None:
 
 def prepare() -> None:
     """Copy the sources, and configure the fastest build of them: one instruction set, plain."""
-    shutil.rmtree(SOURCE, ignore_errors=True)
+    shutil.rmtree(WORK, ignore_errors=True)
     for name in ("c_src", "include"):
         shutil.copytree(ROOT / name, SOURCE / name)
     shutil.copy(ROOT / "CMakeLists.txt", SOURCE)
