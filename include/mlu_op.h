@@ -642,11 +642,106 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
 
 /* ---------------------------------------------------------------------------- BorderAlign */
 
+/**
+ * The forward of BorderAlign: the largest of evenly spaced bilinear samples along each of the four
+ * borders of a box, for every pixel's box, and which sample it was.
+ *
+ * Border b of box (x1, y1, x2, y2) looks at channels [b * C, (b + 1) * C) of the map, at the points
+ * of the steps i in [0, pool_size]:
+ *
+ *     b = 0, top:     from (x1, y1), each step (x2 - x1) / pool_size to the right
+ *     b = 1, left:    from (x1, y1), each step (y2 - y1) / pool_size down
+ *     b = 2, bottom:  from (x2, y2), each step (x2 - x1) / pool_size to the left
+ *     b = 3, right:   from (x2, y2), each step (y2 - y1) / pool_size up
+ *
+ * @param handle           The handle.
+ * @param input_desc       [N, H, W, 4 * C].
+ * @param input            The map.
+ * @param boxes_desc       [N, K, 4] with K = H * W.
+ * @param boxes            x1, y1, x2, y2 in pixels of the map. A box may be inverted, lie outside,
+ *                         or be NaN or infinite.
+ * @param pool_size        Steps along a border: at least 1.
+ * @param output_desc      [N, K, 4, C].
+ * @param output           Receives the largest sample of each border and channel.
+ * @param argmax_idx_desc  [N, K, 4, C].
+ * @param argmax_idx       Receives the first step that reaches it.
+ *
+ * input, boxes and output are all half or all float, argmax_idx is int32. All tensors are
+ * contiguous, and NHWC but for boxes. Outputs share no byte with each other or an input.
+ *
+ * The arithmetic is float, one rounding per operation: each point is the one before plus the step,
+ * and a sample is w1 * p1 + w2 * p2 + w3 * p3 + w4 * p4 (upper left, upper right, lower left, lower
+ * right), added in this order. Argmax therefore has the same bits on every CPU. half outputs are
+ * rounded once.
+ *
+ * A point with y < -1, y > H, x < -1, x > W or NaN is outside: its value is 0, which beats negative
+ * values. One between -1 and 0 or beyond the last pixel has the value at the rim. Of equal values
+ * the first wins. NaN at step 0 is the result; a later NaN loses every comparison. A pixel's weight
+ * of 0 does not hide an infinite or NaN pixel.
+ *
+ * Above a pool_size of 4096, only the first and the last step within each pixel are looked at.
+ * Along a border values are linear within a pixel, so that one of the two is the largest, up to
+ * rounding; the time of a call does not grow with pool_size any more.
+ *
+ * Results are the same bits for any number of threads.
+ *
+ * @return The first of these that fits; outputs are untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor has a wrong number of dims.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type or layout is another one; a tensor is empty; the shapes
+ * do not fit together; pool_size is below 1.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: a data pointer is NULL; an output overlaps another tensor.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example:
+ *
+ *     // input [1, 20, 30, 4 * 256], boxes [1, 600, 4] -> output, argmax_idx [1, 600, 4, 256]
+ *     mluOpBorderAlignForward(handle, input_desc, input, boxes_desc, boxes, 10,
+ *                             output_desc, output, argmax_desc, argmax);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void *input,
     const mluOpTensorDescriptor_t boxes_desc, const void *boxes, const int32_t pool_size,
     const mluOpTensorDescriptor_t output_desc, void *output,
     const mluOpTensorDescriptor_t argmax_idx_desc, void *argmax_idx);
+
+/**
+ * The backward of BorderAlign: each border sends the gradient of each channel to the point that
+ * argmax_idx names, where it is shared among the four pixels by their bilinear weights.
+ *
+ * @param handle            The handle.
+ * @param grad_output_desc  [N, K, 4, C] with K = H * W.
+ * @param grad_output       The gradient of the forward's output.
+ * @param boxes_desc        [N, K, 4].
+ * @param boxes             The boxes of the forward.
+ * @param argmax_idx_desc   [N, K, 4, C].
+ * @param argmax_idx        The steps that the forward gave, each in [0, pool_size].
+ * @param pool_size         The pool_size of the forward: at least 1.
+ * @param grad_input_desc   [N, H, W, 4 * C].
+ * @param grad_input        Receives the gradient of the map; every element is written.
+ *
+ * grad_output, boxes and grad_input are all half or all float, argmax_idx is int32. All tensors are
+ * contiguous, and NHWC but for boxes. grad_input shares no byte with an input.
+ *
+ * The point of step i is start + step * i, a product and then a sum in float. It may differ in its
+ * last bits from the forward's, which adds steps one by one. Sums are made in float, and rounded to
+ * half once. A point outside the map and a pixel with the weight 0 get nothing: an infinite or NaN
+ * gradient does not reach them.
+ *
+ * Results are the same bits for any number of threads, whatever the atomics mode.
+ *
+ * @return The first of these that fits; grad_input is untouched unless the status is SUCCESS:
+ *   - Those of mluOpBorderAlignForward, but for the last.
+ *   - MLUOP_STATUS_BAD_PARAM: an argmax_idx is outside [0, pool_size]; the message names the first.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example:
+ *
+ *     // grad_output, argmax_idx [1, 600, 4, 256], boxes [1, 600, 4] -> grad_input [1, 20, 30,
+ * 1024] mluOpBorderAlignBackward(handle, grad_desc, grad_output, boxes_desc, boxes, argmax_desc,
+ *                              argmax, 10, grad_input_desc, grad_input);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void *grad_output,
     const mluOpTensorDescriptor_t boxes_desc, const void *boxes,

@@ -4,18 +4,42 @@
 
 #include <stdint.h>
 
-/* The map is [N,H,W,4C], boxes are [N,K,4], rows of one border are [N,K,4,C]. */
+/* Every border of a box is straight: it lies between two neighbouring lines of the map, rows for
+   the top and the bottom, columns for the left and the right border. The borders of one kind in one
+   image form a list; a plan orders each list by line, and the kernels keep the two lines that they
+   work on in scratch memory, as floats. */
+
+/* From this pool_size on, the forward samples only the ends of the borders' parts within a pixel.
+ */
+enum { BORDER_ALIGN_POOL_LIMIT = 4096 };
+
+/* A point of the forward: its four pixels start at `offset` in scratch memory. */
+struct border_sample {
+  int64_t offset;
+  float weight[4];
+  int32_t step;
+};
+
+/* `map` is [N,H,W,4C], `boxes` [N,K,4], `rows` and `argmax` are [N,K,4,C]. */
 struct border_align_args {
-  const void *map; /* forward: the input */
-  void *grad_map;  /* backward: grad_input */
-  const void *boxes;
-  void *output;          /* forward */
-  int32_t *argmax;       /* forward */
-  const void *grad;      /* backward: grad_output */
-  const int32_t *chosen; /* backward: argmax_idx */
+  const void *map, *boxes, *rows; /* input, boxes, grad_output */
+  void *map_out, *rows_out;       /* grad_input, output */
+  const int32_t *argmax;
+  int32_t *argmax_out;
   int64_t N, H, W, C, K;
   int32_t pool_size;
   int is_half;
+  int stream; /* whole vectors of results go past the caches */
+
+  /* List n * 4 + b: the boxes of image n, ordered by the line of border b, those without a line
+     last; plan_first has K + 2 numbers for each list, see border_align_plan. */
+  int32_t *plan_order, *plan_first;
+
+  /* Channels are done in blocks; a pixel of a line in scratch memory takes pixel_floats. */
+  int64_t block, blocks, pixel_floats;
+  int64_t line_floats; /* room for the longest line */
+
+  int64_t *bad; /* the first element of argmax outside [0, pool_size] */
 };
 
 #endif /* MLUOP_KERNELS_BORDER_ALIGN_H_ */

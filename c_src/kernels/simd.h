@@ -9,10 +9,17 @@
      vf                      VL floats
      ..._part(p, n)          the first n elements, 0 <= n <= VL; the others load as 0, and are
                              neither read nor written in memory
-     ..._span(p, begin, end)  the same for the elements begin to end - 1 of the VL at p, of which
-   any may be outside [0, VL) vf_transpose(rows)      a VL x VL matrix
+     ..._span(p, begin, end) the same for the elements begin to end - 1 of the VL at p; they may be
+                             outside [0, VL)
+     vf_transpose(rows)      a VL x VL matrix
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
-   even) vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
+                             even)
+     vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
+     vi                      VL int32_t; vi_set, vi_load, vi_store and so on
+     vm                      VL conditions, from vf_greater(a, b) and vf_nonzero(v)
+     vf_select(m, a, b)      a where m holds, b elsewhere; vi_select likewise
+     vf_fma_where(m, ...)    vf_fma where m holds, the last argument elsewhere
+     vf_lookup16(table, i)   table[i] of a table of 16 floats, for i from 0 to 15
 
    Sums of products may use vf_fma. Coordinates, comparisons and weights never do: they must have
    the same bits on every CPU. */
@@ -37,6 +44,15 @@
 
 /* Keeps the compiler from folding the load of `v` into each of its uses as a memory operand. */
 MLUOP_INLINE vf vf_pin(vf v) {
+#if defined(__aarch64__)
+  __asm__("" : "+w"(v));
+#else
+  __asm__("" : "+v"(v));
+#endif
+  return v;
+}
+
+MLUOP_INLINE vi vi_pin(vi v) {
 #if defined(__aarch64__)
   __asm__("" : "+w"(v));
 #else

@@ -77,3 +77,31 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   }
   for (int i = 0; i < VL; i++) rows[i] = t[i];
 }
+
+typedef __m256i vi;
+typedef __m256 vm;
+
+MLUOP_INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
+MLUOP_INLINE vi vi_load(const int32_t *p) {
+  return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+MLUOP_INLINE void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
+MLUOP_INLINE void vi_stream(int32_t *p, vi v) { _mm256_stream_si256((__m256i *)(void *)p, v); }
+MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
+  return _mm256_maskload_epi32(p, vf_first_(n));
+}
+MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
+  _mm256_maskstore_epi32(p, vf_first_(n), v);
+}
+MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+MLUOP_INLINE vm vf_nonzero(vf v) { return _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NEQ_UQ); }
+MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+MLUOP_INLINE vi vi_select(vm m, vi a, vi b) {
+  return _mm256_castps_si256(vf_select(m, _mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
+}
+MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return vf_select(m, vf_fma(a, b, c), c); }
+MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+  const vf low = _mm256_permutevar8x32_ps(vf_load(table), i);
+  const vf high = _mm256_permutevar8x32_ps(vf_load(table + VL), i);
+  return vf_select(_mm256_castsi256_ps(_mm256_slli_epi32(i, 28)), high, low);
+}

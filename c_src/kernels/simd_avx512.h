@@ -85,3 +85,25 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
     rows[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
   }
 }
+
+typedef __m512i vi;
+typedef __mmask16 vm;
+
+MLUOP_INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+MLUOP_INLINE vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
+MLUOP_INLINE void vi_store(int32_t *p, vi v) { _mm512_storeu_si512(p, v); }
+MLUOP_INLINE void vi_stream(int32_t *p, vi v) { _mm512_stream_si512((void *)p, v); }
+MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
+  return _mm512_maskz_loadu_epi32(vf_first_(n), p);
+}
+MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
+  _mm512_mask_storeu_epi32(p, vf_first_(n), v);
+}
+MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+MLUOP_INLINE vm vf_nonzero(vf v) { return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ); }
+MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
+MLUOP_INLINE vi vi_select(vm m, vi a, vi b) { return _mm512_mask_mov_epi32(b, m, a); }
+MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return _mm512_mask3_fmadd_ps(a, b, c, m); }
+MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+  return _mm512_permutexvar_ps(i, vf_load(table));
+}

@@ -64,3 +64,33 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   rows[2] = vcombine_f32(vget_high_f32(low.val[0]), vget_high_f32(high.val[0]));
   rows[3] = vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
 }
+
+typedef int32x4_t vi;
+typedef uint32x4_t vm;
+
+MLUOP_INLINE vi vi_set(int32_t x) { return vdupq_n_s32(x); }
+MLUOP_INLINE vi vi_load(const int32_t *p) { return vld1q_s32(p); }
+MLUOP_INLINE void vi_store(int32_t *p, vi v) { vst1q_s32(p, v); }
+MLUOP_INLINE void vi_stream(int32_t *p, vi v) { vst1q_s32(p, v); }
+MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
+  int32_t copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vi_load(copy);
+}
+MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
+  int32_t copy[VL];
+  vi_store(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
+MLUOP_INLINE vm vf_greater(vf a, vf b) { return vcgtq_f32(a, b); }
+MLUOP_INLINE vm vf_nonzero(vf v) { return vmvnq_u32(vceqzq_f32(v)); }
+MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
+MLUOP_INLINE vi vi_select(vm m, vi a, vi b) { return vbslq_s32(m, a, b); }
+MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return vf_select(m, vf_fma(a, b, c), c); }
+MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+  int32_t at[VL];
+  vi_store(at, i);
+  const float values[VL] = {table[at[0] & 15], table[at[1] & 15], table[at[2] & 15],
+                            table[at[3] & 15]};
+  return vf_load(values);
+}

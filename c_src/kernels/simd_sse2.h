@@ -64,3 +64,37 @@ MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
 }
+
+typedef __m128i vi;
+typedef __m128 vm;
+
+MLUOP_INLINE vi vi_set(int32_t x) { return _mm_set1_epi32(x); }
+MLUOP_INLINE vi vi_load(const int32_t *p) {
+  return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+MLUOP_INLINE void vi_store(int32_t *p, vi v) { _mm_storeu_si128((__m128i *)(void *)p, v); }
+MLUOP_INLINE void vi_stream(int32_t *p, vi v) { _mm_stream_si128((__m128i *)(void *)p, v); }
+MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
+  int32_t copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vi_load(copy);
+}
+MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
+  int32_t copy[VL];
+  vi_store(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
+MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm_cmpgt_ps(a, b); }
+MLUOP_INLINE vm vf_nonzero(vf v) { return _mm_cmpneq_ps(v, _mm_setzero_ps()); }
+MLUOP_INLINE vf vf_select(vm m, vf a, vf b) {
+  return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b));
+}
+MLUOP_INLINE vi vi_select(vm m, vi a, vi b) {
+  return _mm_castps_si128(vf_select(m, _mm_castsi128_ps(a), _mm_castsi128_ps(b)));
+}
+MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return vf_select(m, vf_fma(a, b, c), c); }
+MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+  int32_t at[VL];
+  vi_store(at, i);
+  return _mm_setr_ps(table[at[0] & 15], table[at[1] & 15], table[at[2] & 15], table[at[3] & 15]);
+}

@@ -10,24 +10,6 @@ enum { MAP, BOXES, ROWS, ARGMAX };
 
 #define NHWC (MLUOP_BIT(MAP) | MLUOP_BIT(ROWS) | MLUOP_BIT(ARGMAX))
 
-static bool argmax_in_range(struct mluop_call *call, const struct mluop_rule *rule,
-                            mluOpStatus_t *status) {
-  const struct mluop_tensor *argmax = &call->tensors[ARGMAX];
-  const int32_t *values = argmax->data;
-  const int64_t pool_size = call->scalars[0].value, C = mluop_extent(call, 'C');
-  for (int64_t i = 0; i < argmax->desc->element_num; i++) {
-    if (values[i] >= 0 && values[i] <= pool_size) continue;
-    const int64_t row = i / (4 * C);
-    const int64_t K = mluop_extent(call, 'H') * mluop_extent(call, 'W');
-    *status = mluop_fail(rule->status, call->api,
-                         "argmax_idx[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "] is %" PRId32
-                         ", expected 0 to %" PRId64 " (pool_size)",
-                         row / K, row % K, i / C % 4, i % C, values[i], pool_size);
-    return false;
-  }
-  return true;
-}
-
 /* The order of the contract, for both directions. */
 static const struct mluop_rule rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
@@ -58,12 +40,30 @@ static const struct mluop_rule rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static const struct mluop_rule argmax_rules[] = {
-    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = argmax_in_range},
-    {.check = CHECK_END}};
+/* Costs in samples of one channel, about 1/40 of a nanosecond: what is worth a second thread, and
+   what a border costs whatever its channels. */
+enum { BLOCK_COST = 1 << 19, FIXED_COST = 1 << 11, COST_OF_GRADIENT = 16, SHARES_PER_THREAD = 8 };
 
-static mluOpStatus_t run(const struct mluop_call *call, mluop_kernel *kernel,
-                         struct border_align_args *args, int64_t count, int64_t floats) {
+/* What the lesser jobs hand to a thread at least. */
+enum { PLAN_BOXES = 1 << 11, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
+
+/* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
+enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
+
+static int64_t round_up(int64_t value, int64_t unit) { return mluop_div_up(value, unit) * unit; }
+
+static void choose_blocks(struct border_align_args *args) {
+  const int64_t longest = mluop_max(args->H, args->W) + 1;
+  const int64_t fitting = LINES_BYTES / (2 * longest * (int64_t)sizeof(float));
+  args->blocks = mluop_div_up(args->C, mluop_max(fitting, 4 * CACHE_LINE_FLOATS));
+  args->block = round_up(mluop_div_up(args->C, args->blocks), CACHE_LINE_FLOATS);
+  args->blocks = mluop_div_up(args->C, args->block);
+  /* One cache line more than the channels need: else pixels would compete for the same sets. */
+  args->pixel_floats = args->C < CACHE_LINE_FLOATS ? args->C : args->block + CACHE_LINE_FLOATS;
+  args->line_floats = round_up(longest * args->pixel_floats, CACHE_LINE_FLOATS) + CACHE_LINE_FLOATS;
+}
+
+static void set_args(const struct mluop_call *call, struct border_align_args *args) {
   args->N = mluop_extent(call, 'N');
   args->H = mluop_extent(call, 'H');
   args->W = mluop_extent(call, 'W');
@@ -71,18 +71,47 @@ static mluOpStatus_t run(const struct mluop_call *call, mluop_kernel *kernel,
   args->K = args->H * args->W;
   args->pool_size = (int32_t)call->scalars[0].value;
   args->is_half = mluop_is_half(call, MAP);
-  const size_t stride = (size_t)mluop_div_up(floats, 16) * 64;
-  const size_t bytes = stride * (size_t)mluop_num_threads(call->handle);
-  void *scratch = mluop_scratch(call->handle, bytes);
+  choose_blocks(args);
+}
+
+/* The most points that a border is sampled at. */
+static int64_t samples_of(const struct border_align_args *args) {
+  if (args->pool_size <= BORDER_ALIGN_POOL_LIMIT) return args->pool_size + 1;
+  return 2 * (mluop_max(args->H, args->W) + 2);
+}
+
+/* Whether results are too many for the caches and lie so that whole vectors can be streamed. */
+static int can_stream(const struct mluop_call *call, int64_t bytes, const void *first,
+                      const void *second) {
+  const uintptr_t addresses = (uintptr_t)first | (uintptr_t)second;
+  return !mluop_is_half(call, MAP) && (size_t)bytes > call->handle->cache_bytes &&
+         addresses % 64 == 0 && mluop_extent(call, 'C') % CACHE_LINE_FLOATS == 0;
+}
+
+/* Plans the lists of borders, then runs a kernel over them; `extra` is what a thread needs besides
+   its lines. */
+static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args *args,
+                         struct mluop_job *job, int64_t extra) {
+  const int64_t lists = args->N * 4, threads = mluop_num_threads(call->handle);
+  const int64_t workers = mluop_min(threads, mluop_div_up(job->count, job->grain));
+  const size_t order = (size_t)round_up(lists * args->K, 16) * sizeof(int32_t);
+  const size_t first = (size_t)round_up(lists * (args->K + 2), 16) * sizeof(int32_t);
+  const size_t lines = (size_t)(2 * args->line_floats) * sizeof(float);
+  job->scratch_stride = lines + (size_t)round_up(extra, 64);
+  const size_t bytes = order + first + (size_t)workers * job->scratch_stride;
+  char *scratch = mluop_scratch(call->handle, bytes);
   if (scratch == NULL) return mluop_no_scratch(call, bytes);
-  const struct mluop_job job = {.kernel = kernel,
-                                .args = args,
-                                .count = count,
-                                .grain = 1,
-                                .schedule = MLUOP_STATIC,
-                                .scratch = scratch,
-                                .scratch_stride = stride};
-  mluop_parallel_for(call->handle, &job);
+  args->plan_order = (int32_t *)(void *)scratch;
+  args->plan_first = (int32_t *)(void *)(scratch + order);
+  job->args = args;
+  job->scratch = scratch + order + first;
+  const struct mluop_job plan = {.kernel = call->handle->kernels->border_align_plan,
+                                 .args = args,
+                                 .count = lists,
+                                 .grain = mluop_grain(PLAN_BOXES, args->K),
+                                 .schedule = MLUOP_DYNAMIC};
+  mluop_parallel_for(call->handle, &plan);
+  mluop_parallel_for(call->handle, job);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -104,10 +133,37 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   struct border_align_args args = {
-      .map = input, .boxes = boxes, .output = output, .argmax = argmax_idx};
-  return run(&call, handle->kernels->border_align_forward, &args,
-             mluop_extent(&call, 'N') * mluop_extent(&call, 'H') * mluop_extent(&call, 'W'),
-             mluop_extent(&call, 'C'));
+      .map = input, .boxes = boxes, .rows_out = output, .argmax_out = argmax_idx};
+  set_args(&call, &args);
+  const int64_t borders = args.N * args.K * 4, samples = samples_of(&args);
+  args.stream = can_stream(&call, borders * args.C * 8, output, argmax_idx);
+  struct mluop_job job = {.kernel = handle->kernels->border_align_forward,
+                          .count = borders,
+                          .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
+                          .schedule = MLUOP_STATIC};
+  return run(&call, &args, &job, samples * (int64_t)sizeof(struct border_sample));
+}
+
+/* Leaves *first as it is if every argmax is a step. */
+static void find_bad_argmax(const struct mluop_call *call, struct border_align_args *args,
+                            int64_t *first) {
+  args->bad = first;
+  const struct mluop_job job = {.kernel = call->handle->kernels->border_align_check,
+                                .args = args,
+                                .count = args->N * args->K * 4 * args->C,
+                                .grain = CHECK_ELEMENTS_PER_THREAD,
+                                .schedule = MLUOP_STATIC};
+  mluop_parallel_for(call->handle, &job);
+}
+
+static mluOpStatus_t fail_argmax(const struct mluop_call *call,
+                                 const struct border_align_args *args, int64_t element) {
+  const int64_t c = element % args->C, border = element / args->C, box = border / 4;
+  return mluop_fail(MLUOP_STATUS_BAD_PARAM, call->api,
+                    "argmax_idx[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "] is %" PRId32
+                    ", expected 0 to %" PRId32 " (pool_size)",
+                    box / args->K, box % args->K, border % 4, c, args->argmax[element],
+                    args->pool_size);
 }
 
 mluOpStatus_t mluOpBorderAlignBackward(
@@ -125,9 +181,20 @@ mluOpStatus_t mluOpBorderAlignBackward(
       .scalars = {{"pool_size", pool_size}}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
-  if (!mluop_contract_holds(&call, argmax_rules, &status)) return status;
   struct border_align_args args = {
-      .grad_map = grad_input, .boxes = boxes, .grad = grad_output, .chosen = argmax_idx};
-  return run(&call, handle->kernels->border_align_backward, &args, mluop_extent(&call, 'N') * 4,
-             mluop_extent(&call, 'H') * mluop_extent(&call, 'W') * mluop_extent(&call, 'C'));
+      .map_out = grad_input, .boxes = boxes, .rows = grad_output, .argmax = argmax_idx};
+  set_args(&call, &args);
+  const int64_t elements = args.N * args.K * 4 * args.C;
+  int64_t bad = elements;
+  find_bad_argmax(&call, &args, &bad);
+  if (bad < elements) return fail_argmax(&call, &args, bad);
+  args.stream = can_stream(&call, elements * 4, grad_input, NULL);
+  const int64_t lines = 2 * (args.H + args.W) * args.blocks * args.N;
+  const int64_t line_cost = elements / lines * COST_OF_GRADIENT;
+  const int64_t fair = lines / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(handle));
+  struct mluop_job job = {.kernel = handle->kernels->border_align_backward,
+                          .count = lines,
+                          .grain = mluop_max(fair, mluop_grain(BLOCK_COST, line_cost)),
+                          .schedule = MLUOP_DYNAMIC};
+  return run(&call, &args, &job, 0);
 }

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BorderAlign against its reference, by hand where small, and with hostile data."""
+
+from collections.abc import Callable
+
+import guard
+import numpy as np
+import pytest
+
+import pymluops
+from pymluops.reference import border_align as reference
+
+FLOAT_BAR, HALF_BAR = 1e-6, 5e-4
+Array = np.ndarray
+
+
+def forward(x: Array, boxes: Array, pool_size: int, handle: pymluops.Handle) -> tuple[Array, Array]:
+    return pymluops.border_align_forward(x, boxes, pool_size=pool_size, handle=handle)
+
+
+def backward(
+    grad: Array, boxes: Array, argmax: Array, pool_size: int, shape: tuple, handle: pymluops.Handle
+) -> Array:
+    return pymluops.border_align_backward(
+        grad, boxes, argmax, pool_size=pool_size, height=shape[1], width=shape[2], handle=handle
+    )
+
+
+def same(a: Array, b: Array) -> bool:
+    """Equal values; NaN equals NaN, and zeros have no sign."""
+    return bool(np.array_equal(a, b, equal_nan=True))
+
+
+def check_accuracy(got: Array, expected: Array, bar: float) -> None:
+    error = got.astype(np.float64) - expected
+    assert np.abs(error).sum() <= bar * np.abs(expected).sum()
+    assert np.square(error).sum() <= bar**2 * np.square(expected).sum()
+
+
+def random_boxes(rng: np.random.Generator, n: int, height: int, width: int) -> Array:
+    """Boxes that lie anywhere, also outside the map, some of them inverted, and some on pixels."""
+    low = np.array([-2.0, -2.0, -2.0, -2.0])
+    high = np.array([width + 1.0, height + 1.0, width + 1.0, height + 1.0])
+    boxes = rng.uniform(low, high, (n, height * width, 4))
+    whole = rng.random(boxes.shape) < 0.2
+    return np.where(whole, np.round(boxes), boxes)
+
+
+def random_map(rng: np.random.Generator, *shape: int) -> Array:
+    """Values of which neighbours are often equal, so that there are ties."""
+    return np.where(rng.random(shape) < 0.5, rng.integers(-2, 3, shape), rng.standard_normal(shape))
+
+
+# ---------------------------------------------------------------------------------- by hand
+
+WORKED_BOXES = """0 0 2 1 / 1 0 3 1 / 1 0 2 1 / 0 0 3 1 / 0 0 1 2 / 0 0 2 2 / 1 0 2 1 /
+    1 0 3 1 / 0 1 1 2 / 0 0 3 2 / 1 0 3 2 / 2 0 3 2"""
+WORKED_GRADIENT = """3 6 1 2 / 4 7 -1 1 / 3 7 1 2 / 4 6 -1 1 / 2 12 -1 -1 / 3 12 -1 2 / 3 7 1 2 /
+    4 7 -1 1 / 6 12 -1 -2 / 4 12 -1 1 / 4 9 -1 1 / 4 11 -1 1"""
+WORKED_ARGMAX = [[1, 0, 0, 1]] * 4 + [[1, 1, 0, 1]] * 2 + [[1, 0, 0, 1]] * 2 + [[1, 1, 0, 0]]
+WORKED_ARGMAX += [[1, 1, 0, 1]] * 3
+WORKED_RESULT = [
+    [[0, 2, 12, 24], [0, 6, 0, 0], [0, 0, 0, 0]],
+    [[12, 28, 0, 0], [0, 0, 0, 0], [48, 9, 11, 0]],
+    [[0, 0, 0, 0], [0, 0, 3, -3], [0, -2, -1, -3]],
+    [[0, -1, 8, 6], [0, 0, 0, 0], [0, -2, 0, 0]],
+]
+
+
+def table(text: str) -> list[list[int]]:
+    return [[int(word) for word in row.split()] for row in text.split("/")]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_worked_example(handle: pymluops.Handle, dtype: type) -> None:
+    grad = np.array(table(WORKED_GRADIENT), dtype).reshape(1, 12, 4, 1)
+    boxes = np.array(table(WORKED_BOXES), dtype).reshape(1, 12, 4)
+    argmax = np.array(WORKED_ARGMAX, np.int32).reshape(1, 12, 4, 1)
+    got = backward(grad, boxes, argmax, 1, (1, 3, 4), handle)
+    assert np.array_equal(np.moveaxis(got[0], -1, 0), np.array(WORKED_RESULT))
+
+
+def test_each_border_looks_at_its_own_channels(handle: pymluops.Handle) -> None:
+    x = np.arange(2 * 3 * 4, dtype=np.float32).reshape(1, 2, 3, 4)
+    boxes = np.zeros((1, 6, 4), np.float32)
+    boxes[0, 0] = [0, 0, 2, 1]
+    output, argmax = forward(x, boxes, 2, handle)
+    # Pixels (y, x) from (0, 0): right to (0, 2), down to (1, 0); from (1, 2): to (1, 0), to (0, 2).
+    assert output[0, 0, :, 0].tolist() == [8, 13, 22, 23]
+    assert argmax[0, 0, :, 0].tolist() == [2, 2, 0, 0]
+
+
+def test_value_between_pixels(handle: pymluops.Handle) -> None:
+    x = np.zeros((1, 2, 2, 4), np.float32)
+    x[0, :, :, 0] = [[1, 2], [4, 8]]
+    boxes = np.full((1, 4, 4), 0.0, np.float32)
+    boxes[0, 0] = [0.25, 0.5, 0.25, 0.5]
+    output, _ = forward(x, boxes, 1, handle)
+    assert output[0, 0, 0, 0] == 0.5 * (0.75 * 1 + 0.25 * 2) + 0.5 * (0.75 * 4 + 0.25 * 8)
+
+
+def test_outside_is_a_candidate_of_value_zero(handle: pymluops.Handle) -> None:
+    x = np.full((1, 1, 4, 4), -3, np.float32)
+    boxes = np.zeros((1, 4, 4), np.float32)
+    boxes[0, 0] = [0, 0, 8, 0]  # steps at 0, 2, 4, 6, 8: the third is the last inside
+    boxes[0, 1] = [-4, 0, 4, 0]  # steps at -4, -2, 0, 2, 4
+    boxes[0, 2] = [0, 5, 3, 5]  # all outside
+    output, argmax = forward(x, boxes, 4, handle)
+    assert output[0, :3, 0, 0].tolist() == [0, 0, 0]
+    assert argmax[0, :3, 0, 0].tolist() == [3, 0, 0]
+    x[...] = 5
+    output, argmax = forward(x, boxes, 4, handle)
+    assert output[0, :3, 0, 0].tolist() == [5, 5, 0]
+    assert argmax[0, :3, 0, 0].tolist() == [0, 2, 0]
+
+
+def test_the_first_of_equals_wins(handle: pymluops.Handle) -> None:
+    x = np.zeros((1, 1, 5, 4), np.float32)
+    x[0, 0, :, 0] = [1, 7, 2, 7, 7]
+    boxes = np.zeros((1, 5, 4), np.float32)
+    boxes[0, 0] = [0, 0, 4, 0]
+    output, argmax = forward(x, boxes, 4, handle)
+    assert (output[0, 0, 0, 0], argmax[0, 0, 0, 0]) == (7, 1)
+
+
+def test_nan_stays_only_at_the_first_step(handle: pymluops.Handle) -> None:
+    x = np.zeros((1, 1, 5, 4), np.float32)
+    x[0, 0, :, 0] = [np.nan, 9, 9, 9, 9]
+    x[0, 0, :, 2] = [1, 2, np.nan, -1, -1]  # the bottom border starts at the other end
+    boxes = np.zeros((1, 5, 4), np.float32)
+    boxes[0, 0] = [0, 0, 4, 0]
+    output, argmax = forward(x, boxes, 4, handle)
+    assert np.isnan(output[0, 0, 0, 0])
+    assert argmax[0, 0, 0, 0] == 0
+    # From the other end: -1, -1, NaN, NaN (0 times the NaN of the next pixel), 1.
+    assert (output[0, 0, 2, 0], argmax[0, 0, 2, 0]) == (1, 4)
+
+
+# ----------------------------------------------------------------------- against the reference
+
+CHANNELS = [1, 3, 4, 7, 8, 15, 16, 17, 33, 128, 145]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("pool_size", [1, 2, 10, 15, 16, 40])
+def test_equals_reference(
+    handle: pymluops.Handle, rng: np.random.Generator, dtype: type, pool_size: int
+) -> None:
+    for channels in rng.choice(CHANNELS, 4, replace=False):
+        n, height, width = (int(v) for v in rng.integers(1, [4, 9, 12]))
+        x = random_map(rng, n, height, width, 4 * channels).astype(dtype)
+        boxes = random_boxes(rng, n, height, width).astype(dtype)
+        output, argmax = forward(x, boxes, pool_size, handle)
+        expected, expected_argmax = reference.border_align_forward(x, boxes, pool_size)
+        assert np.array_equal(argmax, expected_argmax)
+        assert same(output, expected.astype(dtype))
+
+        grad = rng.standard_normal(output.shape).astype(dtype)
+        chosen = rng.integers(0, pool_size + 1, argmax.shape).astype(np.int32)
+        chosen = np.where(rng.random(argmax.shape) < 0.5, chosen, argmax)
+        got = backward(grad, boxes, chosen, pool_size, x.shape, handle)
+        expected = reference.border_align_backward(grad, boxes, chosen, pool_size, height, width)
+        check_accuracy(got, expected, FLOAT_BAR if dtype == np.float32 else HALF_BAR)
+
+
+def test_the_forward_adds_steps_one_by_one(handle: pymluops.Handle) -> None:
+    # Ten times fl(0.1) is not 1 in float32 sums: the last point of 0..1 lies behind pixel 1.
+    x = np.zeros((1, 1, 4, 4), np.float32)
+    x[0, 0, :, 0] = [0, 1, 2, 0]
+    boxes = np.zeros((1, 4, 4), np.float32)
+    boxes[0, 0] = [0, 0, 1, 0]
+    at = np.float32(0)
+    for _ in range(10):
+        at += np.float32(1) / np.float32(10)
+    assert at > 1
+    output, argmax = forward(x, boxes, 10, handle)
+    assert (output[0, 0, 0, 0], argmax[0, 0, 0, 0]) == (at, 10)
+    # The backward multiplies: its last point is pixel 1 itself.
+    grad = np.zeros((1, 4, 4, 1), np.float32)
+    grad[0, 0, 0] = 1
+    chosen = np.full(grad.shape, 10, np.int32)
+    got = backward(grad, boxes, chosen, 10, x.shape, handle)
+    assert got[0, 0, :, 0].tolist() == [0, 1, 0, 0]
+
+
+def test_half_is_rounded_once(handle: pymluops.Handle) -> None:
+    # Three gradients that would each be lost if a sum were rounded to half in between.
+    boxes = np.zeros((1, 4, 4), np.float16)
+    grad = np.zeros((1, 4, 4, 1), np.float16)
+    grad[0, :, 0, 0] = [2048, 1, 1, 1]
+    argmax = np.zeros(grad.shape, np.int32)
+    got = backward(grad, boxes, argmax, 1, (1, 2, 2), handle)
+    assert got[0, 0, 0, 0] == np.float16(2051)
+
+
+@pytest.mark.parametrize("channels", [5, 64])
+def test_threads_change_nothing(
+    rng: np.random.Generator,
+    handle: pymluops.Handle,
+    for_each_thread_count: Callable[[Callable[[], object]], list],
+    channels: int,
+) -> None:
+    x = rng.standard_normal((2, 21, 30, 4 * channels), dtype=np.float32)
+    boxes = random_boxes(rng, 2, 21, 30).astype(np.float32)
+    grad = rng.standard_normal((2, 630, 4, channels), dtype=np.float32)
+
+    def run() -> tuple[Array, Array, Array]:
+        output, argmax = forward(x, boxes, 10, handle)
+        return output, argmax, backward(grad, boxes, argmax, 10, x.shape, handle)
+
+    first, *others = for_each_thread_count(run)
+    for other in others:
+        for a, b in zip(first, other, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+# --------------------------------------------------------------------------------- gradients
+
+
+def test_gradient_is_that_of_the_forward(handle: pymluops.Handle, rng: np.random.Generator) -> None:
+    """Finite differences: the forward is piecewise linear in the map."""
+    x = rng.standard_normal((1, 4, 5, 8)).astype(np.float32)
+    boxes = random_boxes(rng, 1, 4, 5).astype(np.float32)
+    output, argmax = forward(x, boxes, 7, handle)
+    grad = rng.standard_normal(output.shape).astype(np.float32)
+    got = backward(grad, boxes, argmax, 7, x.shape, handle).astype(np.float64)
+    step = 2.0**-10
+    for index in rng.integers(0, x.size, 40):
+        values = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved.reshape(-1)[index] += np.float32(sign * step)
+            out, chosen = forward(moved, boxes, 7, handle)
+            if not np.array_equal(chosen, argmax):
+                break
+            values.append((out.astype(np.float64) * grad).sum())
+        else:
+            slope = (values[0] - values[1]) / (2 * step)
+            assert slope == pytest.approx(got.reshape(-1)[index], abs=3e-3)
+
+
+def test_backward_is_the_adjoint_of_sampling(
+    handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    """<grad, sample(x)> == <backward(grad), x> for the points that were chosen.
+
+    Forward and backward points differ in their last bits: all stay away from the map's limits,
+    where a value jumps to 0.
+    """
+    x = rng.standard_normal((2, 6, 7, 4 * 17)).astype(np.float32)
+    boxes = random_boxes(rng, 2, 6, 7).clip(-0.5, 5.5).astype(np.float32)
+    output, argmax = forward(x, boxes, 9, handle)
+    grad = rng.standard_normal(output.shape).astype(np.float32)
+    got = backward(grad, boxes, argmax, 9, x.shape, handle)
+    left = (output.astype(np.float64) * grad).sum()
+    right = (got.astype(np.float64) * x).sum()
+    assert right == pytest.approx(left, rel=1e-4, abs=1e-3)
+
+
+def test_gradients_outside_touch_nothing(handle: pymluops.Handle) -> None:
+    boxes = np.zeros((1, 12, 4), np.float32)
+    boxes[0, :, :] = [-5, -5, -2, -2]
+    grad = np.full((1, 12, 4, 20), np.nan, np.float32)
+    got = backward(grad, boxes, np.zeros(grad.shape, np.int32), 3, (1, 3, 4), handle)
+    assert not got.any()
+
+
+@pytest.mark.parametrize("channels", [1, 40])
+def test_a_weight_of_zero_passes_nothing_on(handle: pymluops.Handle, channels: int) -> None:
+    boxes = np.full((1, 9, 4), -9, np.float32)
+    boxes[0, 4] = [1, 1, 2, 2]
+    grad = np.full((1, 9, 4, channels), np.inf, np.float32)
+    got = backward(grad, boxes, np.zeros(grad.shape, np.int32), 2, (1, 3, 3), handle)
+    expected = np.zeros((1, 3, 3, 4, channels), np.float32)
+    expected[0, 1, 1, :2] = np.inf
+    expected[0, 2, 2, 2:] = np.inf
+    assert np.array_equal(got, expected.reshape(1, 3, 3, -1))
+
+
+# -------------------------------------------------------------------------------- hostile data
+
+HOSTILE = [np.nan, np.inf, -np.inf, 1e30, -1e30, 3e38, -3e38, -1, -1.0000001, 1e-42, 0, 0.5, 3, 4]
+
+
+@pytest.mark.parametrize("place", guard.BOTH)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_any_box_is_safe(
+    handle: pymluops.Handle, rng: np.random.Generator, dtype: type, place: Callable[[Array], Array]
+) -> None:
+    for channels in (1, 7, 16, 37):
+        x = place(random_map(rng, 2, 3, 4, 4 * channels).astype(dtype))
+        with np.errstate(over="ignore"):
+            boxes = place(rng.choice(HOSTILE, (2, 12, 4)).astype(dtype))
+        results = [place(np.zeros((2, 12, 4, channels), t)) for t in (dtype, np.int32)]
+        output, argmax = pymluops.border_align_forward(
+            x, boxes, pool_size=6, out=(results[0], results[1]), handle=handle
+        )
+        expected, expected_argmax = reference.border_align_forward(x, boxes, 6)
+        assert same(output, expected.astype(dtype))
+        assert np.array_equal(argmax, expected_argmax)
+        grad = place(rng.standard_normal(output.shape).astype(dtype))
+        got = place(np.zeros(x.shape, dtype))
+        pymluops.border_align_backward(
+            grad, boxes, argmax, pool_size=6, height=3, width=4, out=got, handle=handle
+        )
+        expected = reference.border_align_backward(grad, boxes, argmax, 6, 3, 4)
+        check_accuracy(got, expected, FLOAT_BAR if dtype == np.float32 else HALF_BAR)
+
+
+@pytest.mark.parametrize("value", [-1, 11, np.iinfo(np.int32).max, np.iinfo(np.int32).min])
+def test_argmax_that_is_no_step_is_refused(handle: pymluops.Handle, value: int) -> None:
+    grad = np.ones((2, 6, 4, 19), np.float32)
+    argmax = np.zeros(grad.shape, np.int32)
+    argmax[1, 4, 2, 17] = argmax[1, 5, 0, 0] = value
+    out = np.full((2, 2, 3, 4 * 19), 7, np.float32)
+    with pytest.raises(pymluops.BadParamError) as error:
+        pymluops.border_align_backward(
+            grad,
+            np.zeros((2, 6, 4), np.float32),
+            argmax,
+            pool_size=10,
+            height=2,
+            width=3,
+            out=out,
+            handle=handle,
+        )
+    assert f"argmax_idx[1, 4, 2, 17] is {value}, expected 0 to 10 (pool_size)" in str(error.value)
+    assert (out == 7).all()
+
+
+def value_at_step(x: Array, boxes: Array, pool_size: int, steps: Array) -> Array:
+    """The samples of the given steps, whose points are reached one addition at a time."""
+    at_x, at_y, dx, dy = (
+        np.broadcast_to(a[..., None], steps.shape)
+        for a in reference.border_start_and_stride(boxes, pool_size)
+    )
+    for step in range(1, int(steps.max()) + 1):
+        at_x = np.where(step <= steps, at_x + dx, at_x)
+        at_y = np.where(step <= steps, at_y + dy, at_y)
+    n, height, width, _ = x.shape
+    inside, corners = reference._corners(at_y, at_x, height, width)
+    pixels = x.reshape(n, height * width, 4, -1)
+    image, _, border, channel = np.indices(steps.shape)
+    terms = [weight * pixels[image, pixel, border, channel] for pixel, weight in corners]
+    value = terms[0] + terms[1] + terms[2] + terms[3]
+    return np.where(inside, value, np.float32(0))
+
+
+@pytest.mark.parametrize("pool_size", [4096, 4097, 9000])
+def test_many_steps(handle: pymluops.Handle, rng: np.random.Generator, pool_size: int) -> None:
+    """Up to 4096 every step counts; beyond, the chosen one reaches the maximum up to rounding."""
+    x = rng.standard_normal((1, 2, 5, 8)).astype(np.float32)
+    boxes = random_boxes(rng, 1, 2, 5).astype(np.float32)
+    output, argmax = forward(x, boxes, pool_size, handle)
+    expected, expected_argmax = reference.border_align_forward(x, boxes, pool_size)
+    if pool_size <= 4096:
+        assert np.array_equal(argmax, expected_argmax)
+        assert np.array_equal(output, expected)
+    assert output == pytest.approx(expected, abs=1e-6)
+    assert np.array_equal(output, value_at_step(x, boxes, pool_size, argmax))
+    grad = np.ones_like(output)
+    got = backward(grad, boxes, argmax, pool_size, x.shape, handle)
+    expected = reference.border_align_backward(grad, boxes, argmax, pool_size, 2, 5)
+    check_accuracy(got, expected, FLOAT_BAR)
+
+
+def test_time_does_not_grow_with_the_pool_size(handle: pymluops.Handle) -> None:
+    """2^31 - 1 steps one by one would take minutes."""
+    largest = 2**31 - 1
+    x = np.arange(3 * 50 * 4, dtype=np.float32).reshape(1, 3, 50, 4)
+    boxes = np.zeros((1, 150, 4), np.float32)
+    boxes[0, :, 2] = np.linspace(0.5, 49, 150)
+    boxes[0, 1] = [-1e30, 0, 1e30, 2]
+    boxes[0, 2] = [-1, 0, 0.5, 2]
+    output, argmax = forward(x, boxes, largest, handle)
+    assert (argmax >= 0).all()
+    assert np.isfinite(output).all()
+    grad = np.ones_like(output)
+    assert np.isfinite(backward(grad, boxes, argmax, largest, x.shape, handle)).all()
