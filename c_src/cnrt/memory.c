@@ -12,11 +12,6 @@ cnrtRet_t cnrtHostMalloc(void **ptr, size_t bytes) {
 
 cnrtRet_t cnrtFreeHost(void *ptr) { return cnrt_delete(ptr, CNRT_HOST_MEMORY); }
 
-static cnrtRet_t check_queue(cnrtQueue_t queue) {
-  const bool valid = queue == NULL || cnrt_alive(queue, CNRT_QUEUE);
-  return cnrt_result(valid ? cnrtSuccess : cnrtErrorArgsInvalid);
-}
-
 /* ----------------------------------------------------------------------------------- copies */
 
 static bool direction_fits(cnrtMemTransDir_t direction, enum cnrt_place dst, enum cnrt_place src) {
@@ -54,7 +49,7 @@ cnrtRet_t cnrtMemcpy(void *dst, const void *src, size_t bytes, cnrtMemTransDir_t
 
 cnrtRet_t cnrtMemcpyAsync(void *dst, const void *src, size_t bytes, cnrtQueue_t queue,
                           cnrtMemTransDir_t direction) {
-  const cnrtRet_t result = check_queue(queue);
+  const cnrtRet_t result = cnrt_check_queue(queue);
   return result != cnrtSuccess ? result : cnrtMemcpy(dst, src, bytes, direction);
 }
 
@@ -83,7 +78,7 @@ cnrtRet_t cnrtMemset(void *ptr, int value, size_t bytes) {
 }
 
 cnrtRet_t cnrtMemsetAsync(void *ptr, int value, size_t bytes, cnrtQueue_t queue) {
-  const cnrtRet_t result = check_queue(queue);
+  const cnrtRet_t result = cnrt_check_queue(queue);
   return result != cnrtSuccess ? result : cnrtMemset(ptr, value, bytes);
 }
 
@@ -107,6 +102,6 @@ cnrtRet_t cnrtMemsetD32(void *ptr, unsigned int value, size_t count) {
 }
 
 cnrtRet_t cnrtMemsetD32Async(void *ptr, unsigned int value, size_t count, cnrtQueue_t queue) {
-  const cnrtRet_t result = check_queue(queue);
+  const cnrtRet_t result = cnrt_check_queue(queue);
   return result != cnrtSuccess ? result : cnrtMemsetD32(ptr, value, count);
 }

@@ -15,7 +15,7 @@ struct cnrtNotifier {
   struct timespec time;
 };
 
-static cnrtRet_t check_queue(cnrtQueue_t queue) {
+cnrtRet_t cnrt_check_queue(cnrtQueue_t queue) {
   const bool valid = queue == NULL || cnrt_alive(queue, CNRT_QUEUE);
   return cnrt_result(valid ? cnrtSuccess : cnrtErrorArgsInvalid);
 }
@@ -39,19 +39,19 @@ cnrtRet_t cnrtQueueCreateWithPriority(cnrtQueue_t *queue, unsigned int flags, in
 
 cnrtRet_t cnrtQueueCreate(cnrtQueue_t *queue) { return cnrtQueueCreateWithPriority(queue, 0, 0); }
 cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) { return cnrt_delete(queue, CNRT_QUEUE); }
-cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) { return check_queue(queue); }
-cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue) { return check_queue(queue); }
+cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) { return cnrt_check_queue(queue); }
+cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue) { return cnrt_check_queue(queue); }
 
 cnrtRet_t cnrtQueueGetPriority(cnrtQueue_t queue, int *priority) {
   if (priority == NULL) return cnrt_result(cnrtErrorArgsInvalid);
-  const cnrtRet_t result = check_queue(queue);
+  const cnrtRet_t result = cnrt_check_queue(queue);
   if (result == cnrtSuccess) *priority = 0;
   return result;
 }
 
 cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t queue, cnrtHostFn_t fn, void *user_data) {
   if (fn == NULL) return cnrt_result(cnrtErrorArgsInvalid);
-  const cnrtRet_t result = check_queue(queue);
+  const cnrtRet_t result = cnrt_check_queue(queue);
   if (result == cnrtSuccess) fn(user_data);
   return result;
 }
@@ -105,7 +105,7 @@ cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return check_notifier(not
 
 cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned int flags) {
   (void)flags;
-  const cnrtRet_t result = check_queue(queue);
+  const cnrtRet_t result = cnrt_check_queue(queue);
   return result != cnrtSuccess ? result : check_notifier(notifier);
 }
 

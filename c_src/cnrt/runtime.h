@@ -38,8 +38,12 @@ void cnrt_lock(void);
 void cnrt_unlock(void);
 bool cnrt_alive_locked(const void *object, enum cnrt_kind kind);
 
-/* ---------------------------------------------------------------------------------- device.c */
+/* -------------------------------------------------------------------------- queue.c, device.c */
 
+/* Whether a queue is alive; NULL, the default queue, always is. */
+cnrtRet_t cnrt_check_queue(cnrtQueue_t queue);
+
+/* Bytes of memory that the computer has. */
 uint64_t cnrt_total_memory(void);
 
 #endif /* CNRT_RUNTIME_H_ */
