@@ -7,8 +7,8 @@ conformance suite is run against that library: it must fail.
 
 Usage: python tests/mutation/run.py [--every-rule] [NAME PART ...]
 
---every-rule makes the mutants itself: each row of each rule table, removed and with another status.
-It takes some minutes.
+--every-rule makes the mutants itself: each row of each rule table is removed, given another status,
+and swapped with the next one. It takes many minutes; some of these swaps make no difference.
 """
 
 from __future__ import annotations
@@ -91,9 +91,14 @@ def rows_of(text: str, table: str) -> list[str]:
     return re.findall(r"\{\.check = [^}]*\}", table_of(text, table)[1])
 
 
+def words_of(row: str) -> str:
+    return re.sub(r"[{},|]|\s+", " ", row)
+
+
 def select(text: str, table: str, words: str) -> str:
     """Return the one row of a table that has all of these words."""
     rows = [row for row in rows_of(text, table) if all(word in row for word in words.split())]
+    rows = [row for row in rows if words_of(row) == words] or rows
     if len(rows) != 1:
         raise ValueError(f"{len(rows)} rows of {table} have the words {words!r}")
     return rows[0]
@@ -129,20 +134,23 @@ def cases_for(mutant: dict) -> str:
 
 
 def every_rule() -> list[dict]:
-    """Each row of each table, removed, and with another status."""
+    """Each row of each table: removed, with another status, and swapped with the next one."""
     found = []
     for path in sorted((ROOT / "c_src/ops").glob("*.c")):
         text = path.read_text()
         for table in re.findall(r"struct mluop_rule (\w+)\[\]", text):
-            for row in rows_of(text, table):
-                words = re.sub(r"[{},|]|\s+", " ", row)
-                label = f"{path.stem} {table}: {' '.join(words.split()[2:])}"
+            rows = [words_of(row) for row in rows_of(text, table)]
+            for row, following in zip(rows, [*rows[1:], None], strict=True):
+                label = f"{path.stem} {table}: {' '.join(row.split()[2:])}"
                 entry = {"file": str(path.relative_to(ROOT)), "table": table}
                 other = "NOT_SUPPORTED" if "BAD_PARAM" in row else "BAD_PARAM"
-                found.append({"name": f"{label}, removed", "remove": words, **entry})
+                found.append({"name": f"{label}, removed", "remove": row, **entry})
                 found.append(
-                    {"name": f"{label}, now {other}", "row": words, "status": other, **entry}
+                    {"name": f"{label}, now {other}", "row": row, "status": other, **entry}
                 )
+                if following is not None:
+                    swap = {"swap": [row, following]}
+                    found.append({"name": f"{label}, after the next", **swap, **entry})
     return found
 
 
