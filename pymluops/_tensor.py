@@ -152,4 +152,9 @@ def _writable(function: str, name: str, value: object) -> Array:
     array = None if isinstance(value, list | tuple) else _share(function, name, value)
     if array is None:
         raise bad_type(function, name, f"{shown(value)} given, expected a writeable array")
+    if not array.flags.writeable and hasattr(value, "__array__"):
+        # NumPy 1 takes whatever comes by DLPack for read-only. The other way may be a copy.
+        other = np.asarray(value)
+        if other.ctypes.data == array.ctypes.data and other.shape == array.shape:
+            return other
     return array

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pymluops
 from pymluops.demo._canvas import BAD, FAINT, GOOD, INK, LINE, Canvas, text_width
-from pymluops.demo._run import ROUNDS, Picture, Scene
+from pymluops.demo._run import Picture, Scene
 from pymluops.demo._scenes import scenes
 
 _MARGIN, _HEAD, _ROW, _TEXT = 36, 96, 258, 424
@@ -33,8 +33,8 @@ def _machine() -> str:
     handle = pymluops.default_handle()
     threads = handle.num_threads
     return (
-        f"every operator on this CPU: {handle.isa_name}, {threads} thread"
-        f"{'s' if threads != 1 else ''}; times are the best of {ROUNDS}"
+        f"every operator on this CPU: {handle.isa_name}, "
+        f"{threads} thread{'s' if threads != 1 else ''}; times are the best of several"
     )
 
 
@@ -58,8 +58,8 @@ def _draw_text(canvas: Canvas, scene: Scene, top: int) -> None:
     top = canvas.lines(top + 38, _MARGIN, scene.text, 9, FAINT) + 10
     for outcome in scene.outcomes:
         canvas.text(top, _MARGIN, outcome.name, 8.5, INK)
-        canvas.text(top, _MARGIN + 206, f"{outcome.milliseconds:.3f} ms", 8.5, INK)
-        canvas.text(top, _MARGIN + 272, outcome.error, 8.5, FAINT)
+        canvas.text(top, _MARGIN + 206, f"{outcome.milliseconds:#.3g} ms", 8.5, INK)
+        canvas.text(top, _MARGIN + 278, outcome.error, 8.5, FAINT)
         status = ("ok", GOOD) if outcome.verdict else ("WRONG", BAD)
         canvas.text(top, _MARGIN + 366, status[0], 8.5, status[1], bold=True)
         top += 18
