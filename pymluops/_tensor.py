@@ -40,7 +40,7 @@ def as_input(function: str, name: str, value: ArrayLike, dtypes: Dtypes, ndim: i
     """
     array = value if type(value) is np.ndarray else _as_array(function, name, value, dtypes)
     if array.dtype not in dtypes:
-        native = array.dtype.newbyteorder("=")
+        native = array.dtype.newbyteorder("=") if array.dtype.kind in "fi" else None
         if native not in dtypes:
             raise _wrong_dtype(function, name, array, dtypes)
         array = array.astype(native)
@@ -69,18 +69,24 @@ def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Arr
     return shared
 
 
-def _share(function: str, name: str, value: object) -> Array | None:
-    """View the memory of another library's array; None for what is no array."""
+_SHARING = ("__array_interface__", "__array_struct__")
+
+
+def _share(
+    function: str, name: str, value: object, also: tuple[str, ...] = ("__array__",)
+) -> Array | None:
+    """View the memory of another library's array; None for what is no array.
+
+    What only has the method `also` may be copied by it.
+    """
     try:
         if hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
-        if any(
-            hasattr(value, way) for way in ("__array_interface__", "__array_struct__", "__array__")
-        ):
+        if any(hasattr(value, way) for way in _SHARING + also):
             return np.asarray(value)
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except Exception as error:  # whatever that library raises
-        if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+        if any(hasattr(value, way) for way in ("__dlpack__", *also)):
             given = f"{type(value).__module__}.{type(value).__name__}"
             problem = f"{given} that cannot be read in place given ({error}), expected an array"
             raise bad_type(function, name, problem) from error
@@ -88,12 +94,12 @@ def _share(function: str, name: str, value: object) -> Array | None:
 
 
 def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -> Array:
-    """Make an array of nested lists: plain numbers have no dtype, they get the argument's first."""
+    """Make an array of nested lists: plain numbers have no dtype, and get the argument's first."""
     target = dtypes[0]
     kinds = "iu" if target.kind == "i" else "iuf"
     try:
         array = np.asarray(value)
-    except ValueError as error:  # rows of different lengths
+    except Exception as error:  # rows of different lengths, or what an element raises
         raise bad_type(function, name, f"{type(value).__name__} given that is no array") from error
     if array.dtype in dtypes:
         return array
@@ -101,12 +107,22 @@ def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -
         raise bad_type(
             function, name, f"{type(value).__name__} of {array.dtype} given, expected {target}"
         )
+    if not _plain(value):
+        raise _wrong_dtype(function, name, array, dtypes)
     with np.errstate(over="ignore"):
         result = array.astype(target)
     fits = result == array if target.kind == "i" else np.isfinite(result) == np.isfinite(array)
     if not np.all(fits):
         raise bad_value(function, name, f"number given that does not fit {target}")
     return result
+
+
+def _plain(values: Sequence[Any]) -> bool:
+    """Whether nested lists hold numbers of Python alone, and no arrays or numbers of NumPy."""
+    return all(
+        _plain(value) if isinstance(value, list | tuple) else not hasattr(value, "dtype")
+        for value in values
+    )
 
 
 def _wrong_dtype(function: str, name: str, array: Array, dtypes: Dtypes) -> Exception:
@@ -149,7 +165,7 @@ def _writable(function: str, name: str, value: object) -> Array:
         raise bad_type(function, name, "masked array given, expected a plain array")
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
-    array = None if isinstance(value, list | tuple) else _share(function, name, value)
+    array = None if isinstance(value, list | tuple) else _share(function, name, value, also=())
     if array is None:
         raise bad_type(function, name, f"{shown(value)} given, expected a writeable array")
     if not array.flags.writeable and hasattr(value, "__array__"):

@@ -94,6 +94,13 @@ def test_other_dtypes(name, argument, dtype):
         assert ".astype(numpy." in str(caught.value)
 
 
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no such dtype")
+def test_dtypes_without_a_byte_order():
+    text = np.array([[[["a"]]]], np.dtypes.StringDType())
+    with pytest.raises(BadTypeError, match="x: dtype StringDType"):
+        CALLS["psamask_forward"](x=text)
+
+
 @pytest.mark.parametrize("function", [pymluops.psamask_forward, pymluops.psamask_backward])
 def test_psamask_has_no_half(function):
     with pytest.raises(BadTypeError, match=r"dtype float16 given, expected float32; convert it"):

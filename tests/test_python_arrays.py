@@ -168,6 +168,20 @@ def test_lists():
     assert call(mask_h_idx=[], mask_w_idx=[]).shape == (12, 0)
 
 
+def test_lists_of_arrays_are_not_cast():
+    call = CALLS["masked_col2im_forward"]
+    col = call.arrays["col"]
+    assert np.array_equal(call(col=list(col)), call())
+    assert np.array_equal(call(col=[list(row) for row in col]), call())
+    for wrong in (list(col.astype(np.float64)), [list(row) for row in col.astype(np.float64)]):
+        with pytest.raises(BadTypeError, match=r"col: dtype float64 given, .*\.astype"):
+            call(col=wrong)
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(BadTypeError, match="col: "):
+        call(col=endless)
+
+
 @pytest.mark.parametrize(
     ("tensor", "reason"),
     [
@@ -204,6 +218,23 @@ def test_memory_of_others_as_output():
     assert bytes(raw) == want.tobytes()
     with pytest.raises(pymluops.BadParamError, match="read-only"):
         call(out=memoryview(bytes(raw)).cast("f", want.shape))
+
+
+def test_what_would_be_copied_is_no_output():
+    """An object that hands out copies would keep its old values."""
+
+    class Copies:
+        def __array__(self, *_args, **_kwargs):
+            return np.zeros((2, 2, 3, 6), np.float32)
+
+    call = CALLS["psamask_forward"]
+    with pytest.raises(BadTypeError, match="out: Copies given"):
+        call(out=Copies())
+    with pytest.raises(pymluops.MluOpError, match="out: "):
+        call(out=torch.zeros(2, 2, 3, 6, requires_grad=True))
+    shared = np.zeros((2, 2, 3, 6), np.float32)
+    assert isinstance(call(out=OnlyInterface(shared)), OnlyInterface)
+    assert np.array_equal(shared, call())
 
 
 def test_two_layouts_at_once(rng):
