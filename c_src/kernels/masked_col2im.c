@@ -7,7 +7,7 @@
    from its begin to its end, zeros included. Each vector of it is described once for all channels:
    which elements have a column, and which are zero. */
 
-enum { BLOCKS = MASKED_COL2IM_CHUNK_BYTES / PICK_BYTES + 1 /* chunks begin up to a line early */ };
+enum { BLOCKS = MASKED_COL2IM_CHUNK_BYTES / PICK_BYTES + 2 /* see chunk_begin */ };
 
 struct block {
   int64_t at; /* the first element of the plane */
@@ -60,6 +60,9 @@ static int64_t describe_block(const struct masked_col2im_args *a, struct block *
   return m + rank;
 }
 
+/* The first element of a chunk. Chunks are nearly equal, so that none is shorter than a block (but
+   for a single one), and begin with a line where im does: up to PICK_LANES_MAX - 1 elements early.
+ */
 static int64_t chunk_begin(const struct masked_col2im_args *a, int64_t number) {
   const int64_t plane = a->H * a->W;
   return number < a->chunks ? number * plane / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX : plane;

@@ -8,7 +8,7 @@
    every channel. Only which positions are on the map depends on the tap. */
 
 enum {
-  GROUPS = MASKED_IM2COL_CHUNK_BYTES / PICK_BYTES + 1, /* chunks begin up to a line early */
+  GROUPS = MASKED_IM2COL_CHUNK_BYTES / PICK_BYTES + 2, /* see chunk_begin */
   TAPS = 16 /* rows and columns of the kernel that are worked on together */
 };
 
@@ -47,7 +47,8 @@ static void describe_group(const struct masked_im2col_args *a, struct group *g, 
 }
 
 /* The first position of a chunk. Chunks are nearly equal, so that none is shorter than a group (but
-   for a single one), and begin with a line where data_col does. */
+   for a single one), and begin with a line where data_col does: up to PICK_LANES_MAX - 1 positions
+   early. */
 static int64_t chunk_begin(const struct masked_im2col_args *a, int64_t number) {
   return number < a->chunks ? number * a->M / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX : a->M;
 }
