@@ -31,6 +31,8 @@ _TOO_MANY = 2**31
 _NOWHERE = ffi.new("char[64]")
 
 _BYTES = ffi.typeof("char[]")
+# Plain numbers: hashing an enumerator takes longer than the rest of the look-up.
+_ARRAY = int(Layout.ARRAY)
 _from_buffer = ffi.from_buffer
 
 
@@ -80,7 +82,7 @@ class Call:
     def __init__(self, function: str, handle: Handle | None, layout: Layout) -> None:
         self._function = function
         self._handle = resolve(function, handle)
-        self._layout = layout
+        self._layout = int(layout)
         self._outputs: list[Array] = []
         self._empty_input = False
 
@@ -160,9 +162,7 @@ class Call:
 
     def _descriptor(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> CData:
         try:
-            return packed_descriptor(
-                shape, dtype, self._layout if len(shape) == 4 else Layout.ARRAY
-            )
+            return packed_descriptor(shape, dtype, self._layout if len(shape) == 4 else _ARRAY)
         except (OverflowError, BadParamError):
             raise bad_value(self._function, name, f"shape {shape} is too large") from None
 

@@ -33,7 +33,7 @@ def _create() -> CData:
 
 
 @lru_cache(maxsize=1024)
-def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Layout) -> CData:
+def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: int) -> CData:
     """Return the descriptor of a contiguous tensor.
 
     It is shared by all calls with such a tensor, from any thread: nobody may set it again.
