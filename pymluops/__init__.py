@@ -8,6 +8,7 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 
 from pymluops import _log
 from pymluops._config import include_path, library_path, show_config
+from pymluops._config import version as __version__
 from pymluops._descriptor import TensorDescriptor
 from pymluops._handle import (
     Handle,
@@ -49,6 +50,7 @@ __all__ = [
     "NotSupportedError",
     "NumericalOverflowError",
     "TensorDescriptor",
+    "__version__",
     "border_align_backward",
     "border_align_forward",
     "carafe_backward",

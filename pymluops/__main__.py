@@ -23,7 +23,11 @@ def _selftest(options: argparse.Namespace) -> int:
 def _demo(options: argparse.Namespace) -> int:
     from pymluops.demo import run
 
-    return run(options.output)
+    try:
+        return run(options.output)
+    except OSError as error:
+        print(f"pymluops demo: {error}", file=sys.stderr)
+        return 1
 
 
 def _print_config(options: argparse.Namespace) -> int:
@@ -50,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pymluops", description="The MLU-OPS vision operators on CPUs."
     )
+    parser.add_argument("--version", action="version", version=f"pymluops {_config.version}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     info = commands.add_parser("info", help="print versions, instruction set, threads and paths")

@@ -137,7 +137,9 @@ class Call:
         """Return working memory of the size that a function of the C API asks for."""
         size = ffi.new("size_t *")
         self._run(size_function, [*arguments, size])
-        return (ffi.new("char[]", size[0]) if size[0] > 0 else ffi.NULL), size[0]
+        if size[0] == 0:
+            return ffi.NULL, 0
+        return _from_buffer(_BYTES, self._new("workspace", (size[0],), np.dtype(np.uint8))), size[0]
 
     def run(self, *arguments: Any) -> None:
         """Call the C function; a tensor stands for its descriptor and its pointer."""

@@ -14,6 +14,13 @@ _DIR = Path(_native.__file__).resolve().parent
 _LIBRARIES = ("mluops", "cnrt")
 
 
+def _text(string: CData) -> str:
+    return ffi.string(string).decode("utf-8", "replace")
+
+
+version = _text(lib.mluOpCpuGetVersion())
+
+
 def library_path() -> Path:
     """Return the path of ``libmluops.so``, for programs that load it themselves.
 
@@ -70,12 +77,12 @@ def facts() -> dict[str, str]:
     """Return what a report of a problem should say about this installation."""
     import platform  # here, as it is slow to import and rarely needed
 
-    version = ffi.new("int[3]")
-    lib.mluOpGetLibVersion(version + 0, version + 1, version + 2)
+    api = ffi.new("int[3]")
+    lib.mluOpGetLibVersion(api + 0, api + 1, api + 2)
     handle = default_handle()
     return {
-        "pymluops": _text(lib.mluOpCpuGetVersion()),
-        "mluOp API": ".".join(str(part) for part in version),
+        "pymluops": version,
+        "mluOp API": ".".join(str(part) for part in api),
         "built with": _text(lib.mluOpCpuGetBuildInfo()),
         "instruction set": f"{handle.isa_name} (supported: {' '.join(supported_isas())})",
         "threads": str(handle.num_threads),
@@ -94,10 +101,6 @@ def show_config() -> None:
     width = max(map(len, entries))
     for name, value in entries.items():
         print(f"{name:<{width}}  {value}")
-
-
-def _text(string: CData) -> str:
-    return ffi.string(string).decode("utf-8", "replace")
 
 
 def _version(distribution: str) -> str:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 from pymluops._scalars import c_int
 from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
@@ -116,6 +116,9 @@ class Handle:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Handle cannot be copied or pickled")
 
     def __repr__(self) -> str:
         if self.closed:

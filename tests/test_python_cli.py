@@ -87,6 +87,18 @@ def test_config(capsys):
     assert "expected some of --cflags" in capsys.readouterr().err
 
 
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"pymluops {pymluops.__version__}\n"
+
+
+def test_demo_where_nothing_can_be_written(capsys, tmp_path):
+    assert cli.main(["demo", str(tmp_path / "missing" / "picture.png")]) == 1
+    assert "pymluops demo: " in capsys.readouterr().err
+
+
 def test_wrong_commands():
     for arguments in ([], ["frobnicate"], ["selftest", "--seed", "x"]):
         with pytest.raises(SystemExit) as caught:

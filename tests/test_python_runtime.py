@@ -2,10 +2,12 @@
 """Handles, threads, forks, logging, imports: how the package behaves in a process."""
 
 import asyncio
+import copy
 import ctypes
 import gc
 import logging
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -68,6 +70,13 @@ def test_closed_handle():
     ):
         with pytest.raises(pymluops.NotInitializedError, match="the handle is closed"):
             use()
+
+
+def test_handles_are_not_copied():
+    with Handle() as handle:
+        for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                duplicate(handle)
 
 
 def test_wrong_settings():
