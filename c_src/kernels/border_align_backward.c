@@ -130,6 +130,11 @@ static void spread_line(const struct border_align_args *a, const struct border_l
                         int64_t line, struct channels channels, struct targets to) {
   const int64_t end = list->first[(line + 1) * list->places];
   for (int64_t i = list->first[line * list->places]; i < end; i++) {
+    if (a->large && i + 1 < end) {
+      const int64_t next = row_of(a, list, list->order[i + 1]) + channels.first;
+      prefetch_elements(a->rows, next, channels.width, a->is_half);
+      prefetch_elements(a->argmax, next, channels.width, 0);
+    }
     spread_border(a, list, list->order[i], channels, to);
   }
 }
@@ -141,6 +146,9 @@ MLUOP_INLINE void write_line(const struct border_align_args *a, const struct bor
   for (int64_t place = 0; place < list->places; place++) {
     const float *from = sums + place * a->pixel_floats;
     const int64_t at = to + place * list->place_step;
+    if (a->large && !stream && place + AHEAD < list->places) {
+      prefetch_elements(a->map_out, at + AHEAD * list->place_step, channels.width, is_half);
+    }
     int64_t c = 0;
     for (; c + VL <= channels.width; c += VL) {
       if (stream) {

@@ -21,23 +21,13 @@ MLUOP_INLINE void copy_pixel(float *to, const void *map, int64_t from, int64_t w
     vf_store_part(to + c, vf_load_part_as(map, from + c, width - c, is_half), width - c);
 }
 
-/* Pixels of a column, or of one border's channels in a row, are too far apart for the CPU to see
-   them coming. */
-enum { AHEAD = 2 };
-
-MLUOP_INLINE void prefetch_pixel(const void *map, int64_t from, int64_t width, int is_half) {
-  const int64_t size = is_half ? 2 : 4;
-  const char *pixel = (const char *)map + from * size;
-  for (int64_t i = 0; i < width * size; i += 64) mluop_prefetch(pixel + i);
-}
-
 MLUOP_INLINE void copy_line(const struct border_align_args *a, const struct border_list *list,
                             int64_t line, struct channels channels, float *to, int is_half) {
   const int64_t from = list->origin + line * list->line_step + channels.first;
   for (int64_t place = 0; place <= list->places; place++) {
     const int64_t source = place < list->places ? place : list->places - 1;
     if (place + AHEAD < list->places) {
-      prefetch_pixel(a->map, from + (place + AHEAD) * list->place_step, channels.width, is_half);
+      prefetch_elements(a->map, from + (place + AHEAD) * list->place_step, channels.width, is_half);
     }
     copy_pixel(to + place * a->pixel_floats, a->map, from + source * list->place_step,
                channels.width, is_half);
@@ -78,17 +68,20 @@ MLUOP_INLINE vf value_at(const struct border_sample *sample, const struct pixels
 MLUOP_INLINE void find_best(const struct border_samples *samples, const struct pixels *pixels,
                             int64_t c, int vectors, vf *best, vi *step) {
   int64_t i = 0;
+  MLUOP_UNROLL
   for (int v = 0; v < vectors; v++) {
     best[v] = vf_set(0.0f);
     step[v] = vi_set(0);
   }
   if (!samples->zero_first) {
+    MLUOP_UNROLL
     for (int v = 0; v < vectors; v++) best[v] = value_at(&samples->inside[0], pixels, c + v * VL);
     i = 1;
   }
   for (; i < samples->count; i++) {
     const struct border_sample *sample = &samples->inside[i];
     const vi this_step = vi_pin(vi_set(sample->step));
+    MLUOP_UNROLL
     for (int v = 0; v < vectors; v++) {
       const vf value = value_at(sample, pixels, c + v * VL);
       const vm greater = vf_greater(value, best[v]);
@@ -97,6 +90,7 @@ MLUOP_INLINE void find_best(const struct border_samples *samples, const struct p
     }
   }
   if (samples->zero_last == 0) return;
+  MLUOP_UNROLL
   for (int v = 0; v < vectors; v++) {
     const vm greater = vf_greater(vf_set(0.0f), best[v]);
     best[v] = vf_select(greater, vf_set(0.0f), best[v]);
@@ -104,7 +98,7 @@ MLUOP_INLINE void find_best(const struct border_samples *samples, const struct p
   }
 }
 
-enum { UNROLL = VL == 16 ? 8 : 2 };
+enum { UNROLL = VL == 16 ? 8 : 4 };
 
 MLUOP_INLINE void border_rows(const struct border_align_args *a,
                               const struct border_samples *samples, const struct pixels *pixels,
@@ -114,6 +108,7 @@ MLUOP_INLINE void border_rows(const struct border_align_args *a,
   int64_t c = 0;
   for (; c + UNROLL * VL <= width; c += UNROLL * VL) {
     find_best(samples, pixels, c, UNROLL, best, step);
+    MLUOP_UNROLL
     for (int v = 0; v < UNROLL; v++) {
       const int64_t at = row + c + v * VL;
       if (stream && !is_half) {
@@ -155,10 +150,10 @@ static void do_borders(const struct border_align_args *a, const struct border_li
   struct border_samples samples = {.inside = (void *)(line_memory + 2 * a->line_floats)};
   for (int64_t i = begin; i < end; i++) {
     const int64_t k = list->order[i];
-    if (i + 1 < end) {
+    if (a->large && !a->stream && i + 1 < end) {
       const int64_t next = row_of(a, list, list->order[i + 1]) + channels.first;
-      mluop_prefetch((const char *)a->rows_out + next * (a->is_half ? 2 : 4));
-      mluop_prefetch(a->argmax_out + next);
+      prefetch_elements(a->rows_out, next, channels.width, a->is_half);
+      prefetch_elements(a->argmax_out, next, channels.width, 0);
     }
     const struct border border = border_of(a, list, k);
     struct pixels pixels = {{NULL}};

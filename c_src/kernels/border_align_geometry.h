@@ -54,4 +54,15 @@ static inline int64_t row_of(const struct border_align_args *a, const struct bor
   return ((list->n * a->K + k) * 4 + list->b) * a->C;
 }
 
+/* Rows of borders in the order of a plan, and pixels of one border's channels, are too far apart
+   for the CPU to see them coming. Lines that are about to be written are fetched too. */
+static inline void prefetch_elements(const void *base, int64_t first, int64_t count, int is_half) {
+  const int64_t size = is_half ? 2 : 4;
+  const char *from = (const char *)base + first * size;
+  for (int64_t i = 0; i < count * size; i += 64) mluop_prefetch(from + i);
+}
+
+/* So many pixels ahead. */
+enum { AHEAD = 2 };
+
 #endif /* MLUOP_KERNELS_BORDER_ALIGN_GEOMETRY_H_ */

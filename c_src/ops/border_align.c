@@ -45,7 +45,7 @@ static const struct mluop_rule rules[] = {
 enum { BLOCK_COST = 1 << 19, FIXED_COST = 1 << 11, COST_OF_GRADIENT = 16, SHARES_PER_THREAD = 8 };
 
 /* What the lesser jobs hand to a thread at least. */
-enum { PLAN_BOXES = 1 << 11, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
+enum { PLAN_BOXES = 1 << 8, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
 
 /* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
 enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
@@ -80,12 +80,12 @@ static int64_t samples_of(const struct border_align_args *args) {
   return 2 * (mluop_max(args->H, args->W) + 2);
 }
 
-/* Whether results are too many for the caches and lie so that whole vectors can be streamed. */
-static int can_stream(const struct mluop_call *call, int64_t bytes, const void *first,
-                      const void *second) {
+static void choose_stores(const struct mluop_call *call, struct border_align_args *args,
+                          int64_t bytes, const void *first, const void *second) {
   const uintptr_t addresses = (uintptr_t)first | (uintptr_t)second;
-  return !mluop_is_half(call, MAP) && (size_t)bytes > call->handle->cache_bytes &&
-         addresses % 64 == 0 && mluop_extent(call, 'C') % CACHE_LINE_FLOATS == 0;
+  args->large = (size_t)bytes > call->handle->cache_bytes;
+  args->stream =
+      args->large && !args->is_half && addresses % 64 == 0 && args->C % CACHE_LINE_FLOATS == 0;
 }
 
 /* Plans the lists of borders, then runs a kernel over them; `extra` is what a thread needs besides
@@ -136,7 +136,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
       .map = input, .boxes = boxes, .rows_out = output, .argmax_out = argmax_idx};
   set_args(&call, &args);
   const int64_t borders = args.N * args.K * 4, samples = samples_of(&args);
-  args.stream = can_stream(&call, borders * args.C * 8, output, argmax_idx);
+  choose_stores(&call, &args, borders * args.C * 8, output, argmax_idx);
   struct mluop_job job = {.kernel = handle->kernels->border_align_forward,
                           .count = borders,
                           .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
@@ -188,7 +188,7 @@ mluOpStatus_t mluOpBorderAlignBackward(
   int64_t bad = elements;
   find_bad_argmax(&call, &args, &bad);
   if (bad < elements) return fail_argmax(&call, &args, bad);
-  args.stream = can_stream(&call, elements * 4, grad_input, NULL);
+  choose_stores(&call, &args, elements * 4, grad_input, NULL);
   const int64_t lines = 2 * (args.H + args.W) * args.blocks * args.N;
   const int64_t line_cost = elements / lines * COST_OF_GRADIENT;
   const int64_t fair = lines / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(handle));
