@@ -75,6 +75,18 @@ class _Sites:
         self.positions = torch.nonzero(mask[0] > 0).t().to(torch.int32).contiguous()
         self.count = self.positions.shape[1]
 
+    def check_inside(self, shape: tuple[int, ...]) -> None:
+        """Raise ValueError for a position that an output of this shape does not have."""
+        height, width = shape[2:]
+        outside = (self.positions[0] >= height) | (self.positions[1] >= width)
+        if bool(outside.any()):
+            y, x = self.positions[:, outside][:, 0].tolist()
+            message = (
+                f"masked_conv2d: mask is positive at {(y, x)}, outside the output of {height} x "
+                f"{width}; use padding=(kernel_h // 2, kernel_w // 2), or clear the mask there"
+            )
+            raise ValueError(message)
+
     def columns(self, image: Tensor, kernel: tuple[int, int], pad: tuple[int, int]) -> Tensor:
         """Return the window of an image at each position, as a column of (C, *kernel) values."""
         rows = image.shape[1] * kernel[0] * kernel[1]
@@ -114,6 +126,8 @@ def _forward(
     sites = _Sites(mask)
     if sites.count == 0 or 0 in shape:
         return new_zeros(shape, features)
+    if shape[2] < mask.shape[1] or shape[3] < mask.shape[2]:
+        sites.check_inside(shape)
     result = _convolve(
         to_dense(features, torch.float32),
         sites,
