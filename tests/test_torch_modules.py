@@ -58,8 +58,8 @@ def zeros(*shape: int) -> Tensor:
         (
             ours.MaskedConv2d,
             (
-                "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, "
-                "bias=True"
+                "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, "
+                "groups=1, bias=True"
             ),
         ),
         (ours.PSAMask, "psa_type, mask_size=None"),
@@ -251,8 +251,8 @@ ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
             lambda: ours.carafe(zeros(1, 4, 3, 3).to_sparse(), zeros(1, 9, 6, 6), 3, 1, 2),
             ValueError,
             (
-                "carafe: features is a sparse_coo tensor on cpu, expected a dense tensor on the CPU; "
-                "pass features.to_dense()"
+                "carafe: features is a sparse_coo tensor on cpu, expected a dense tensor on the "
+                "CPU; pass features.to_dense()"
             ),
         ),
         (

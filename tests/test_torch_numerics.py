@@ -95,6 +95,21 @@ def test_channels_last_goes_in_and_out(case: Case) -> None:
     assert all(map(torch.equal, grads, last_grads))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_large_images_are_converted_exactly(dtype: torch.dtype) -> None:
+    """Beyond a size, memory formats are converted in another way."""
+    x = torch.randn(2, 132, 23, 25, dtype=dtype, requires_grad=True)
+    last = x.detach().to(memory_format=CHANNELS_LAST).requires_grad_()
+    masks = torch.randn(2, 9, 46, 50, dtype=dtype)
+    result, last_result = (ours.carafe(features, masks, 3, 1, 2) for features in (x, last))
+    assert result.is_contiguous()
+    assert torch.equal(result, last_result)
+    result.square().sum().backward()
+    last_result.square().sum().backward()
+    assert x.grad.is_contiguous()
+    assert torch.equal(x.grad, last.grad)
+
+
 @ALL_CASES
 def test_any_strides_are_accepted(case: Case) -> None:
     args = case.arguments()

