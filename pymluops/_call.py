@@ -7,7 +7,7 @@ C alone; Python refuses only what cannot be handed over.
 """
 
 import math
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any, NoReturn, SupportsFloat, SupportsIndex
 
 import numpy as np
 
@@ -23,7 +23,14 @@ from pymluops._tensor import (
     as_output,
 )
 from pymluops.capi import CData, Layout, Status, ffi, lib
-from pymluops.errors import AllocFailedError, BadParamError, bad_type, bad_value, check
+from pymluops.errors import (
+    AllocFailedError,
+    BadParamError,
+    NotSupportedError,
+    bad_type,
+    bad_value,
+    check,
+)
 
 # The library refuses tensors of this many elements or more.
 _TOO_MANY = 2**31
@@ -77,7 +84,7 @@ class Call:
         The layout of tensors of four dims.
     """
 
-    __slots__ = ("_empty_input", "_function", "_handle", "_layout", "_outputs")
+    __slots__ = ("_empty_input", "_function", "_handle", "_layout", "_outputs", "_too_large")
 
     def __init__(self, function: str, handle: Handle | None, layout: Layout) -> None:
         self._function = function
@@ -85,6 +92,7 @@ class Call:
         self._layout = int(layout)
         self._outputs: list[Array] = []
         self._empty_input = False
+        self._too_large = ""  # the name of an output that was not made
 
     def integer(self, name: str, value: SupportsIndex) -> int:
         """Return a whole number for an int parameter."""
@@ -112,6 +120,7 @@ class Call:
         if given is not None:
             array = as_output(self._function, name, given, shape, dtype)
         elif math.prod(shape) >= _TOO_MANY:
+            self._too_large = name
             nothing = np.empty(0, dtype)
             return Tensor(nothing, self._descriptor(name, shape, dtype), _NOWHERE)
         else:
@@ -129,7 +138,7 @@ class Call:
             raise bad_type(self._function, "out", f"{what} given, expected {expected}")
         return tuple(given)
 
-    def refuse(self, name: str, problem: str) -> None:
+    def refuse(self, name: str, problem: str) -> NoReturn:
         """Raise for an argument that contradicts another one, where C sees only one of them."""
         raise bad_value(self._function, name, problem)
 
@@ -150,6 +159,10 @@ class Call:
             else:
                 flat.append(argument)
         self._run(self._function, flat)
+        if self._too_large:
+            # Nothing to read came first.
+            message = f"[{self._function}] {self._too_large}: 2**31 elements or more"
+            raise NotSupportedError(Status.NOT_SUPPORTED, self._function, message)
         if self._empty_input:
             # With nothing to read some functions succeed without writing.
             for array in self._outputs:

@@ -128,21 +128,24 @@ class Handle:
     @property
     def isa_name(self) -> str:
         """The instruction set of the kernels: "baseline", "avx2", "avx512" or "neon"."""
-        return ffi.string(lib.mluOpCpuGetIsaName(self.cdata)).decode()
+        with self.lock:
+            return ffi.string(lib.mluOpCpuGetIsaName(self.cdata)).decode()
 
     @property
     def num_threads(self) -> int:
         """The most threads that the next operator may use; 0 can be set, and means the default."""
         out = ffi.new("int *")
-        check(lib.mluOpCpuGetNumThreads(self.cdata, out), "mluOpCpuGetNumThreads")
+        with self.lock:
+            check(lib.mluOpCpuGetNumThreads(self.cdata, out), "mluOpCpuGetNumThreads")
         return int(out[0])
 
     @num_threads.setter
     def num_threads(self, value: int) -> None:
         function = "mluOpCpuSetNumThreads"
         number = c_int(function, "num_threads", value)
-        check(lib.mluOpCpuSetNumThreads(self.cdata, number), function)
-        self._num_threads = number
+        with self.lock:
+            check(lib.mluOpCpuSetNumThreads(self.cdata, number), function)
+            self._num_threads = number
 
     @property
     def requested_threads(self) -> int:
@@ -157,8 +160,9 @@ class Handle:
     @atomics.setter
     def atomics(self, value: bool) -> None:
         mode = AtomicsMode.ALLOWED if value else AtomicsMode.NOT_ALLOWED
-        check(lib.mluOpSetAtomicsMode(self.cdata, mode), "mluOpSetAtomicsMode")
-        self._atomics = mode
+        with self.lock:
+            check(lib.mluOpSetAtomicsMode(self.cdata, mode), "mluOpSetAtomicsMode")
+            self._atomics = mode
 
 
 class _ThreadState(threading.local):
