@@ -10,7 +10,7 @@ from harness import NCHW, Case, Tensor, Workspace
 
 
 def _positions(height: int, width: int, count: int, order: str) -> list[Tensor]:
-    """As nonzero() of a mask gives them (sorted), shuffled, or the first rows of the map (dense)."""
+    """As nonzero() of a mask gives them (sorted), shuffled, or the map's first rows (dense)."""
     rng = np.random.default_rng(count)
     at = rng.choice(height * width, count, replace=False)
     if order == "sorted":
