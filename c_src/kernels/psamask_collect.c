@@ -83,7 +83,7 @@ MLUOP_INLINE void put_run(struct writer *w, const float *from, int64_t n, int st
   move_run(writer_next(w, n, stream), from, n);
 }
 
-/* `ahead` floats further on in the source is what the next item reads. */
+/* `ahead` floats further on in the source is what will be read soon. */
 MLUOP_INLINE void put_patch(struct writer *w, const float *source, const struct patch *p,
                             int64_t ahead, int stream) {
   put_zeros(w, p->to, stream);
@@ -92,7 +92,7 @@ MLUOP_INLINE void put_patch(struct writer *w, const float *source, const struct 
   for (int64_t row = 0; row < p->rows; row++, from += p->from_pitch) {
     if (stream) {
       const uintptr_t next = (uintptr_t)from + (uintptr_t)ahead * sizeof(float);
-      for (int64_t i = 0; i < p->run; i += LINE_FLOATS) {
+      for (int64_t i = 0; i < p->run + LINE_FLOATS - 1; i += LINE_FLOATS) {
         mluop_prefetch((const void *)(next + (uintptr_t)i * sizeof(float)));
       }
     }
@@ -121,7 +121,7 @@ MLUOP_INLINE void collect(const struct psamask_args *a, int64_t begin, int64_t e
         .run = cols.end - cols.begin,
         .rows = rows.end - rows.begin,
     };
-    put_patch(&w, a->source, &patch, forward ? mask - 1 : map, stream);
+    put_patch(&w, a->source, &patch, 2 * (forward ? mask - 1 : map), stream);
   }
   writer_end(&w);
 }
