@@ -614,10 +614,71 @@ mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_d
 
 /* -------------------------------------------------------------------------------- PSAMask */
 
+/**
+ * The forward of PSAMask: spreads the mask of each pixel over the map that it attends to.
+ *
+ * Position (u, v) of the mask of pixel (h, w) belongs to the map position
+ *
+ *     (th, tw) = (h + u - (h_mask - 1) / 2, w + v - (w_mask - 1) / 2)   (division rounds down)
+ *
+ * and for each such position that lies on the map
+ *
+ *     psa_type 0, collect:     y[n, h, w, th * W + tw] = x[n, h, w, u * w_mask + v]
+ *     psa_type 1, distribute:  y[n, th, tw, h * W + w] = x[n, h, w, u * w_mask + v]
+ *
+ * Everything else in y is 0.
+ *
+ * @param handle    The handle.
+ * @param psa_type  0 or 1.
+ * @param x_desc    [N, H, W, h_mask * w_mask].
+ * @param x         The masks.
+ * @param h_mask    Height of the masks: 0 or more, even or odd, larger or smaller than the map.
+ * @param w_mask    Width of the masks, likewise.
+ * @param y_desc    [N, H, W, H * W].
+ * @param y         Receives the result; every element is written. Shares no byte with x.
+ *
+ * Both tensors are float, NHWC and contiguous. Values are copied bit by bit, NaNs too. Results are
+ * the same for any number of threads. If x is empty, the call succeeds and writes nothing.
+ *
+ * @return y is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor has not 4 dims, another
+ *     layout, data type or shape, is not contiguous, or has 2^31 elements or more; psa_type or a
+ *     mask size is out of range; x is not empty and a data pointer is NULL, or y overlaps x.
+ *
+ * Example:
+ *
+ *     // x [2, 30, 30, 59 * 59] -> y [2, 30, 30, 30 * 30]
+ *     mluOpPsamaskForward(handle, 0, x_desc, x, 59, 59, y_desc, y);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
                                                 const mluOpTensorDescriptor_t x_desc, const void *x,
                                                 const int h_mask, const int w_mask,
                                                 const mluOpTensorDescriptor_t y_desc, void *y);
+
+/**
+ * The backward of PSAMask: gathers the gradient of mluOpPsamaskForward. Each
+ * dx[n, h, w, u * w_mask + v] takes the element of dy that the forward writes from there, and 0
+ * where that position is not on the map.
+ *
+ * @param handle    The handle.
+ * @param psa_type  0 or 1, as in the forward.
+ * @param dy_desc   [N, H, W, H * W].
+ * @param dy        The gradient of y.
+ * @param h_mask    Height of the masks: 0 or more.
+ * @param w_mask    Width of the masks: 0 or more.
+ * @param dx_desc   [N, H, W, h_mask * w_mask].
+ * @param dx        Receives the gradient of x; every element is written. Shares no byte with dy.
+ *
+ * Types, layouts, bits and threads as in the forward. If dy is empty, the call succeeds and writes
+ * nothing.
+ *
+ * @return As the forward, with dy for x and dx for y.
+ *
+ * Example:
+ *
+ *     // dy [2, 30, 30, 30 * 30] -> dx [2, 30, 30, 59 * 59]
+ *     mluOpPsamaskBackward(handle, 0, dy_desc, dy, 59, 59, dx_desc, dx);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
                                                  const mluOpTensorDescriptor_t dy_desc,
                                                  const void *dy, const int h_mask, const int w_mask,
@@ -750,11 +811,70 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignBackward(
 
 /* -------------------------------------------------------------------------- Masked im2col */
 
+/**
+ * Tells how many bytes of workspace mluOpMaskedIm2colForward needs. This library needs none: 0.
+ *
+ * @param workspace_size  Receives the size. The other parameters are those of the operator.
+ *
+ * @return workspace_size is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor or workspace_size is NULL.
+ *   - Otherwise what mluOpMaskedIm2colForward returns for these descriptors and numbers.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc,
     size_t *workspace_size);
+
+/**
+ * Masked im2col: the windows of a map around some positions, as the columns of a matrix. With m
+ * counting positions,
+ *
+ *     data_col[(c * kernel_h + i) * kernel_w + j, m] =
+ *         feature[0, c, mask_h_idx[m] - pad_h + i, mask_w_idx[m] - pad_w + j]
+ *
+ * and 0 where that is outside the map.
+ *
+ * @param handle           The handle.
+ * @param feature_desc     [1, C, H, W], half or float, NCHW.
+ * @param feature          The map.
+ * @param mask_h_idx_desc  [M], int32.
+ * @param mask_h_idx       Rows of the positions: any values, in any order.
+ * @param mask_w_idx_desc  [M], int32.
+ * @param mask_w_idx       Columns of the positions, likewise.
+ * @param kernel_h         Height of a window: at least 1.
+ * @param kernel_w         Width of a window: at least 1.
+ * @param pad_h            Rows that a window begins above its position: any value.
+ * @param pad_w            Columns that a window begins left of its position: any value.
+ * @param workspace        Memory to work in; NULL if workspace_size is 0.
+ * @param workspace_size   Its bytes: at least what mluOpGetMaskedIm2colForwardWorkspaceSize says.
+ * @param data_col_desc    [C * kernel_h * kernel_w, M], the data type of feature.
+ * @param data_col         Receives the result; every element is written. Shares no byte with an
+ *                         input or the workspace.
+ *
+ * All tensors are contiguous. Values are copied bit by bit, NaNs too. Results are the same for any
+ * number of threads. Sorted positions, as a search for the nonzero elements of a mask gives them,
+ * are fastest.
+ *
+ * @return The first of these that fits; data_col is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor has a wrong number of dims,
+ *     layout, data type or shape; a kernel size is below 1.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous, or has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: feature is empty.
+ *   - MLUOP_STATUS_SUCCESS: there are no positions; nothing is written.
+ *   - MLUOP_STATUS_BAD_PARAM: workspace is NULL but its size is not 0, or it is too small; a data
+ *     pointer is NULL; data_col overlaps another tensor or the workspace.
+ *
+ * Example:
+ *
+ *     // feature [1, 256, 200, 304], 20000 positions -> data_col [256 * 3 * 3, 20000]
+ *     size_t size;
+ *     mluOpGetMaskedIm2colForwardWorkspaceSize(handle, feature_desc, idx_desc, idx_desc, 3, 3,
+ *                                              col_desc, &size);
+ *     void *workspace = size > 0 ? malloc(size) : NULL;
+ *     mluOpMaskedIm2colForward(handle, feature_desc, feature, idx_desc, rows, idx_desc, columns, 3,
+ *                              3, 1, 1, workspace, size, col_desc, col);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc, const void *feature,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
@@ -764,10 +884,61 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
 
 /* -------------------------------------------------------------------------- Masked col2im */
 
+/**
+ * Tells how many bytes of workspace mluOpMaskedCol2imForward needs. This library needs none: 0.
+ *
+ * @param workspace_size  Receives the size. The other parameters are those of the operator.
+ *
+ * @return workspace_size is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor or workspace_size is NULL.
+ *   - Otherwise what mluOpMaskedCol2imForward returns for these descriptors.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const mluOpTensorDescriptor_t im_desc, size_t *workspace_size);
+
+/**
+ * Masked col2im: puts the columns of a matrix at some positions of a map of zeros,
+ *
+ *     im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]
+ *
+ * A position named twice takes the later m.
+ *
+ * @param handle           The handle.
+ * @param col_desc         [C, M], half or float.
+ * @param col              The columns.
+ * @param mask_h_idx_desc  [M], int32.
+ * @param mask_h_idx       Rows of the positions: 0 to H - 1, in any order.
+ * @param mask_w_idx_desc  [M], int32.
+ * @param mask_w_idx       Columns of the positions: 0 to W - 1.
+ * @param workspace_size   Bytes of workspace: at least what
+ *                         mluOpGetMaskedCol2imForwardWorkspaceSize says.
+ * @param workspace        Memory to work in; NULL if workspace_size is 0.
+ * @param im_desc          [1, C, H, W], NCHW, the data type of col.
+ * @param im               Receives the map; every element is written. Shares no byte with an input
+ *                         or the workspace.
+ *
+ * All tensors are contiguous. Values are copied bit by bit, NaNs too. Results are the same for any
+ * number of threads. Sorted positions, as a search for the nonzero elements of a mask gives them,
+ * are fastest. Without positions (M = 0) im becomes 0; then col, the indices and the workspace are
+ * not looked at.
+ *
+ * @return The first of these that fits; im is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor has a wrong number of dims,
+ *     layout, data type or shape.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous, or has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: im is empty.
+ *   - MLUOP_STATUS_BAD_PARAM: workspace is NULL but its size is not 0, or it is too small; a data
+ *     pointer is NULL; im overlaps another tensor or the workspace.
+ *   - MLUOP_STATUS_BAD_PARAM: a position is outside the map; the message names its row.
+ *
+ * Example:
+ *
+ *     // col [256, 20000], 20000 positions -> im [1, 256, 200, 304]
+ *     mluOpMaskedCol2imForward(handle, col_desc, col, idx_desc, rows, idx_desc, columns, 0, NULL,
+ *                              im_desc, im);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void *col,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
