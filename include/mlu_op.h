@@ -921,8 +921,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedCol2imForwardWorkspaceSize(
  *
  * All tensors are contiguous. Values are copied bit by bit, NaNs too. Results are the same for any
  * number of threads. Sorted positions, as a search for the nonzero elements of a mask gives them,
- * are fastest. Without positions (M = 0) im becomes 0; then col, the indices and the workspace are
- * not looked at.
+ * are fastest. Without positions (M = 0) im becomes 0; then col, the indices and the workspace may
+ * be NULL.
  *
  * @return The first of these that fits; im is untouched unless the status is SUCCESS:
  *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor has a wrong number of dims,
