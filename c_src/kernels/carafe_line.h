@@ -15,9 +15,10 @@
 
 #include "kernels/carafe_item.h"
 
-/* Of 16 registers, 4 pixels leave room for 3 vectors, or 2 where products need one as well. */
+/* Of 32 registers, 4 pixels leave room for 6 vectors; of 16 for 3, or 2 where products need one as
+   well. */
 #if defined(__AVX512F__) || defined(__aarch64__)
-enum { VECTORS = 4 };
+enum { VECTORS = 6 };
 #elif defined(__AVX2__)
 enum { VECTORS = 3 };
 #else
@@ -47,7 +48,8 @@ struct line {
 typedef void line_function(const struct line *line);
 
 /* By shared, pixels - 1, vectors - 1. */
-typedef line_function *const line_table[2][PIXELS][4];
+enum { MAX_VECTORS = 6 };
+typedef line_function *const line_table[2][PIXELS][MAX_VECTORS];
 
 /* One pixel of the map, for the pixels first..last of the tile. */
 MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float *const *weight,
@@ -116,19 +118,22 @@ MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, cons
   static void name##_##pixels##_##shared##_##vectors(const struct line *t) { \
     name(t, pixels, shared, vectors <= VECTORS ? vectors : VECTORS);         \
   }
-#define LINE_FUNCTIONS(name, pixels, shared) \
-  LINE_FUNCTION(name, pixels, shared, 1)     \
-  LINE_FUNCTION(name, pixels, shared, 2)     \
-  LINE_FUNCTION(name, pixels, shared, 3) LINE_FUNCTION(name, pixels, shared, 4)
-#define LINE_ENTRY(name, pixels, shared)                               \
-  {                                                                    \
-    name##_##pixels##_##shared##_1, name##_##pixels##_##shared##_2,    \
-        name##_##pixels##_##shared##_3, name##_##pixels##_##shared##_4 \
+#define LINE_FUNCTIONS(name, pixels, shared)                                        \
+  LINE_FUNCTION(name, pixels, shared, 1)                                            \
+  LINE_FUNCTION(name, pixels, shared, 2) LINE_FUNCTION(name, pixels, shared, 3)     \
+      LINE_FUNCTION(name, pixels, shared, 4) LINE_FUNCTION(name, pixels, shared, 5) \
+          LINE_FUNCTION(name, pixels, shared, 6)
+#define LINE_ENTRY(name, pixels, shared)                                \
+  {                                                                     \
+    name##_##pixels##_##shared##_1, name##_##pixels##_##shared##_2,     \
+        name##_##pixels##_##shared##_3, name##_##pixels##_##shared##_4, \
+        name##_##pixels##_##shared##_5, name##_##pixels##_##shared##_6  \
   }
 #define LINE_TABLE(name)                                                           \
   LINE_FUNCTIONS(name, 1, 0)                                                       \
   LINE_FUNCTIONS(name, 2, 0)                                                       \
-  LINE_FUNCTIONS(name, 3, 0) LINE_FUNCTIONS(name, 4, 0) LINE_FUNCTIONS(name, 3, 1) \
+  LINE_FUNCTIONS(name, 3, 0)                                                       \
+  LINE_FUNCTIONS(name, 4, 0) LINE_FUNCTIONS(name, 3, 1)                            \
       LINE_FUNCTIONS(name, 4, 1) static line_table name##s = {                     \
           {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0), \
            LINE_ENTRY(name, 4, 0)},                                                \
@@ -140,7 +145,7 @@ struct walk {
   const struct carafe_item *item;
   const void *mask;
   float *weights; /* room for the weights of a segment as floats */
-  line_function *const (*table)[PIXELS][4];
+  line_function *const (*table)[PIXELS][MAX_VECTORS];
   int64_t row;             /* of the window centres */
   struct carafe_span rows; /* of the map under the windows */
   int64_t first_row;       /* that map->row[0] is */

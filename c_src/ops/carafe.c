@@ -178,7 +178,8 @@ static struct carafe_plan plan_of(const struct carafe_shape *a, int64_t channels
 static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
                 const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
                 size_t stride) {
-  const int64_t item_cost = plan->columns * a->S * a->S * a->K * a->K * plan->groups * plan->part;
+  const int64_t item_cost =
+      plan->columns * a->S * a->S * a->K * a->K * plan->groups * carafe_padded(plan->part);
   const struct mluop_job job = {.kernel = kernel,
                                 .args = args,
                                 .count = carafe_items(a, plan),
@@ -221,7 +222,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   const struct carafe_shape *a = &args.shape;
   args.plan = plan_of(a, BLOCK_CHANNELS, mluop_num_threads(handle));
   args.stream = !a->is_half && a->C % CARAFE_PAD == 0 && (uintptr_t)output % 64 == 0 &&
-                (size_t)output_desc->element_num * sizeof(float) > handle->cache_bytes;
+                (size_t)output_desc->element_num * sizeof(float) > handle->cache_bytes / 2;
   const int64_t floats =
       carafe_weights_size(a) + (args.plan.packed ? ring_floats(a, &args.plan) : 0);
   void *scratch;

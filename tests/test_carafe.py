@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CARAFE against its float64 reference, by hand, by identities, and next to forbidden memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import guard
+import numpy as np
+import pytest
+
+import pymluops
+from pymluops.reference import carafe as reference
+
+Rng = np.random.Generator
+DTYPES = (np.float32, np.float16)
+BAR = {np.float32: 1e-6, np.float16: 5e-4}
+
+
+class Shape:
+    """Sizes of a call, and random tensors for it."""
+
+    def __init__(self, n: int, h: int, w: int, c: int, k: int, g: int, s: int) -> None:
+        """Take the extents of the input [n, h, w, g * c], and the parameters."""
+        self.n, self.h, self.w, self.c, self.k, self.g, self.s = n, h, w, c, k, g, s
+        self.map = (n, h, w, g * c)
+        self.masks = (n, s * h, s * w, g * k * k)
+        self.upscaled = (n, s * h, s * w, g * c)
+        self.parameters = {"kernel_size": k, "group_size": g, "scale_factor": s}
+
+    def __repr__(self) -> str:
+        """Name the sizes in a test's id."""
+        return f"n{self.n}-{self.h}x{self.w}-c{self.c}-k{self.k}-g{self.g}-s{self.s}"
+
+    def tensors(self, rng: Rng, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return input, mask and grad_output."""
+        sizes = (self.map, self.masks, self.upscaled)
+        return tuple(rng.standard_normal(size).astype(dtype) for size in sizes)  # type: ignore
+
+
+def forward(shape: Shape, x: np.ndarray, m: np.ndarray, **more: Any) -> np.ndarray:
+    return pymluops.carafe_forward(x, m, **shape.parameters, **more)
+
+
+def backward(shape: Shape, x: np.ndarray, m: np.ndarray, go: np.ndarray, **more: Any) -> tuple:
+    return pymluops.carafe_backward(x, m, go, **shape.parameters, **more)
+
+
+def assert_close(evaluated: np.ndarray, expected: np.ndarray, bar: float) -> None:
+    """Both error measures of the contract, diff1 and diff2, are within the bar."""
+    error = np.abs(evaluated.astype(np.float64) - expected)
+    assert error.sum() <= bar * np.abs(expected).sum()
+    assert np.square(error).sum() <= bar**2 * np.square(expected).sum()
+
+
+# Sizes below, at and above vectors and tiles; windows larger than the map; edges that are all rim.
+SHAPES = [
+    Shape(1, 6, 7, 64, 5, 1, 2),
+    Shape(2, 5, 6, 17, 3, 2, 2),
+    Shape(1, 4, 19, 33, 5, 1, 1),
+    Shape(1, 3, 37, 16, 3, 1, 1),
+    Shape(1, 5, 6, 40, 1, 1, 1),
+    Shape(1, 5, 6, 40, 1, 2, 3),
+    Shape(1, 7, 5, 100, 7, 1, 3),
+    Shape(1, 4, 4, 24, 3, 3, 4),
+    Shape(1, 4, 5, 48, 3, 1, 5),
+    Shape(1, 6, 6, 1, 5, 8, 2),
+    Shape(1, 5, 4, 4, 3, 64, 2),
+    Shape(1, 8, 9, 1, 5, 1, 2),
+    Shape(1, 8, 9, 3, 5, 1, 1),
+    Shape(1, 1, 1, 300, 5, 1, 2),
+    Shape(3, 2, 1, 65, 9, 1, 2),
+    Shape(1, 1, 40, 31, 5, 1, 2),
+    Shape(1, 40, 1, 31, 5, 1, 2),
+    Shape(1, 2, 3, 512, 5, 1, 2),
+    Shape(1, 2, 2, 1040, 3, 1, 2),
+    Shape(1, 14, 15, 16, 13, 1, 1),
+    Shape(1, 3, 4, 20, 45, 2, 2),
+    Shape(1, 30, 31, 2, 45, 1, 1),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_matches_the_reference_for_any_thread_count(
+    shape: Shape, dtype: Any, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
+) -> None:
+    x, m, go = shape.tensors(rng, dtype)
+
+    def run() -> list[np.ndarray]:
+        y = forward(shape, x, m, handle=handle)
+        return [y, *backward(shape, x, m, go, handle=handle)]
+
+    first, *others = for_each_thread_count(run)
+    for other in others:
+        assert [a.tobytes() for a in other] == [a.tobytes() for a in first]
+    parameters = (shape.k, shape.g, shape.s)
+    y, grad_input, grad_mask = first
+    assert_close(y, reference.carafe_forward(x, m, *parameters), BAR[dtype])
+    expected = reference.carafe_backward(x, m, go, *parameters)
+    assert_close(grad_input, expected[0], BAR[dtype])
+    assert_close(grad_mask, expected[1], BAR[dtype])
+
+
+def test_random_shapes(rng: Rng, handle: pymluops.Handle) -> None:
+    for _ in range(40):
+        n, h, w = (int(rng.integers(1, most)) for most in (3, 9, 12))
+        k, s, g = (int(rng.choice(v)) for v in ((1, 3, 5, 7, 9), (1, 2, 3, 4, 5), (1, 2, 3, 8)))
+        shape = Shape(n, h, w, int(rng.integers(1, 90)), k, g, s)
+        dtype = DTYPES[int(rng.integers(2))]
+        x, m, go = shape.tensors(rng, dtype)
+        y = forward(shape, x, m, handle=handle)
+        grads = backward(shape, x, m, go, handle=handle)
+        assert_close(y, reference.carafe_forward(x, m, k, g, s), BAR[dtype])
+        for grad, expected in zip(grads, reference.carafe_backward(x, m, go, k, g, s), strict=True):
+            assert_close(grad, expected, BAR[dtype])
+
+
+@pytest.mark.parametrize(("k", "s"), [(137, 1), (135, 2), (3, 7), (5, 6)])
+def test_backward_goes_beyond_forward(k: int, s: int, rng: Rng, handle: pymluops.Handle) -> None:
+    shape = Shape(1, 5, 4, 18, k, 1, s)
+    x, m, go = shape.tensors(rng, np.float32)
+    expected = reference.carafe_backward(x, m, go, k, 1, s)
+    for grad, exact in zip(backward(shape, x, m, go, handle=handle), expected, strict=True):
+        assert_close(grad, exact, 1e-6)
+
+
+def test_long_sums_of_one_sign_stay_accurate(rng: Rng, handle: pymluops.Handle) -> None:
+    shape = Shape(1, 46, 46, 16, 45, 1, 1)
+    x, m, go = (np.abs(t) for t in shape.tensors(rng, np.float32))
+    assert_close(
+        forward(shape, x, m, handle=handle), reference.carafe_forward(x, m, 45, 1, 1), 1e-6
+    )
+    expected = reference.carafe_backward(x, m, go, 45, 1, 1)
+    for grad, exact in zip(backward(shape, x, m, go, handle=handle), expected, strict=True):
+        assert_close(grad, exact, 1e-6)
+
+
+def test_by_hand(handle: pymluops.Handle) -> None:
+    """A 1 x 2 map of 2 channels, each a group; s = 1, k = 3: the middle row of taps is inside."""
+    shape = Shape(1, 1, 2, 1, 3, 2, 1)
+    x = np.array([[[[2, 3], [5, 7]]]], np.float32)
+    m = np.arange(36, dtype=np.float32).reshape(1, 1, 2, 18)
+    y = forward(shape, x, m, handle=handle)
+    # Pixel 0 sees itself at tap 4 and pixel 1 at tap 5; pixel 1 sees pixel 0 at tap 3.
+    assert y.tolist() == [[[[4 * 2 + 5 * 5, 13 * 3 + 14 * 7], [21 * 2 + 22 * 5, 30 * 3 + 31 * 7]]]]
+    go = np.array([[[[1, 10], [100, 1000]]]], np.float32)
+    grad_input, grad_mask = backward(shape, x, m, go, handle=handle)
+    assert grad_input.tolist() == [
+        [[[4 * 1 + 21 * 100, 13 * 10 + 30 * 1000], [5 * 1 + 22 * 100, 14 * 10 + 31 * 1000]]]
+    ]
+    expected = np.zeros((2, 18))
+    expected[0, [4, 5, 13, 14]] = 2 * 1, 5 * 1, 3 * 10, 7 * 10
+    expected[1, [3, 4, 12, 13]] = 2 * 100, 5 * 100, 3 * 1000, 7 * 1000
+    assert np.array_equal(grad_mask[0, 0], expected)
+
+
+def test_pixels_of_a_scaled_window(handle: pymluops.Handle) -> None:
+    """With k = 1 each of the s x s pixels is its own weight times the input pixel below."""
+    shape = Shape(1, 2, 2, 1, 1, 1, 3)
+    x = np.array([1, 10, 100, 1000], np.float32).reshape(shape.map)
+    m = np.arange(36, dtype=np.float32).reshape(shape.masks)
+    y = forward(shape, x, m, handle=handle)
+    below = np.repeat(np.repeat(x[0, :, :, 0], 3, axis=0), 3, axis=1)
+    assert np.array_equal(y[0, :, :, 0], below * m[0, :, :, 0])
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("scale", [1, 2])
+@pytest.mark.parametrize("channels", [3, 64])
+def test_taps_outside_are_never_looked_at(
+    poison: float, scale: int, channels: int, rng: Rng, handle: pymluops.Handle
+) -> None:
+    shape = Shape(1, 5, 6, channels, 5, 1, scale)
+    x, m, go = shape.tensors(rng, np.float32)
+    inside = reference.carafe_backward(np.ones_like(x), m, np.ones_like(go), 5, 1, scale)[1] != 0
+    poisoned = np.where(inside, m, np.float32(poison))
+    assert not np.array_equal(poisoned, m)
+    assert np.array_equal(
+        forward(shape, x, poisoned, handle=handle), forward(shape, x, m, handle=handle)
+    )
+    grads, clean = (backward(shape, x, mask, go, handle=handle) for mask in (poisoned, m))
+    assert np.array_equal(grads[0], clean[0])
+    assert np.array_equal(grads[1], clean[1])
+    assert not grads[1][~inside].any()
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("which", ["input", "mask", "grad_output"])
+@pytest.mark.parametrize("channels", [1, 40])
+def test_non_finite_values_reach_what_they_should_and_nothing_else(
+    poison: float, which: str, channels: int, rng: Rng, handle: pymluops.Handle
+) -> None:
+    shape = Shape(1, 6, 8, channels, 3, 2, 2)
+    tensors = dict(
+        zip(("input", "mask", "grad_output"), shape.tensors(rng, np.float32), strict=True)
+    )
+    inside = {"input": (0, 3, 4, 0), "mask": (0, 6, 9, 4), "grad_output": (0, 6, 9, 0)}
+    tensors[which][inside[which]] = poison
+    x, m, go = tensors.values()
+    results = [forward(shape, x, m, handle=handle), *backward(shape, x, m, go, handle=handle)]
+    expected = [
+        reference.carafe_forward(x, m, 3, 2, 2),
+        *reference.carafe_backward(x, m, go, 3, 2, 2),
+    ]
+    assert any(not np.isfinite(e).all() for e in expected)
+    for result, exact in zip(results, expected, strict=True):
+        assert np.array_equal(np.isnan(result), np.isnan(exact))
+        assert np.array_equal(np.isposinf(result), np.isposinf(exact))
+        assert np.array_equal(np.isneginf(result), np.isneginf(exact))
+
+
+@pytest.mark.parametrize(
+    "shape", [Shape(1, 5, 7, 70, 5, 1, 2), Shape(2, 4, 6, 5, 3, 4, 1)], ids=repr
+)
+def test_gradients_are_the_adjoint_of_the_forward(
+    shape: Shape, rng: Rng, handle: pymluops.Handle
+) -> None:
+    """The forward is linear in input and in mask: <go, F(x, m)> = <grad_input, x>, for m alike."""
+    x, m, go = shape.tensors(rng, np.float32)
+    y = forward(shape, x, m, handle=handle).astype(np.float64)
+    grad_input, grad_mask = backward(shape, x, m, go, handle=handle)
+    product = (go * y).sum()
+    scale = np.abs(go * y).sum()
+    assert abs(product - (grad_input.astype(np.float64) * x).sum()) <= 1e-6 * scale
+    assert abs(product - (grad_mask.astype(np.float64) * m).sum()) <= 1e-6 * scale
+
+
+@pytest.mark.parametrize("place", guard.BOTH)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape(1, 3, 5, 19, 5, 1, 2),
+        Shape(1, 4, 6, 64, 3, 1, 1),
+        Shape(1, 2, 3, 1, 5, 5, 2),
+        Shape(1, 2, 2, 130, 7, 1, 3),
+    ],
+    ids=repr,
+)
+def test_touches_nothing_outside_its_arrays(
+    shape: Shape, dtype: Any, place: Callable[[Any], Any], rng: Rng, handle: pymluops.Handle
+) -> None:
+    x, m, go = (place(t) for t in shape.tensors(rng, dtype))
+    y, grad_input, grad_mask = (place(np.full_like(t, np.nan)) for t in (go, x, m))
+    forward(shape, x, m, out=y, handle=handle)
+    backward(shape, x, m, go, out=(grad_input, grad_mask), handle=handle)
+    parameters = (shape.k, shape.g, shape.s)
+    assert_close(y, reference.carafe_forward(x, m, *parameters), BAR[dtype])
+    expected = reference.carafe_backward(x, m, go, *parameters)
+    assert_close(grad_input, expected[0], BAR[dtype])
+    assert_close(grad_mask, expected[1], BAR[dtype])
+
+
+@pytest.mark.parametrize("empty", ["n", "h", "w", "c"])
+def test_empty_tensors_are_fine(empty: str, handle: pymluops.Handle) -> None:
+    sizes = {"n": 2, "h": 3, "w": 4, "c": 5, empty: 0}
+    shape = Shape(**sizes, k=3, g=2, s=2)
+    x, m, go = (np.zeros(size, np.float32) for size in (shape.map, shape.masks, shape.upscaled))
+    assert forward(shape, x, m, handle=handle).shape == shape.upscaled
+    grad_input, grad_mask = backward(shape, x, m, go, handle=handle)
+    assert grad_input.shape == shape.map
+    assert grad_mask.shape == shape.masks
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"kernel_size": 4}, "kernel_size is 4, expected an odd number"),
+        ({"kernel_size": 2**31 - 1}, "mask|kernel_size"),
+        ({"group_size": 3}, "input: dim 3 is 4, expected a multiple of 3"),
+        ({"group_size": 2**31 - 1}, "input: dim 3 is 4, expected a multiple of 2147483647"),
+        ({"scale_factor": 0}, "scale_factor is 0, expected at least 1"),
+    ],
+)
+def test_wrong_numbers_are_blamed(change: dict[str, int], text: str) -> None:
+    x, m = np.zeros((1, 2, 2, 4), np.float32), np.zeros((1, 4, 4, 9), np.float32)
+    numbers = {"kernel_size": 3, "group_size": 1, "scale_factor": 2}
+    pymluops.carafe_forward(x, m, **numbers)
+    go = np.zeros((1, 4, 4, 4), np.float32)
+    pymluops.carafe_backward(x, m, go, **numbers)
+    with pytest.raises(pymluops.MluOpError, match=text):
+        pymluops.carafe_forward(x, m, **(numbers | change))
+    with pytest.raises(pymluops.MluOpError, match=text):
+        pymluops.carafe_backward(x, m, go, **(numbers | change))
+
+
+def test_a_large_output_is_streamed_to_the_same_values(rng: Rng, handle: pymluops.Handle) -> None:
+    """The output is larger than any last-level cache that matters, and its pixels are few."""
+    shape = Shape(1, 3, 3, 256, 3, 1, 2)
+    x, m, _ = shape.tensors(rng, np.float32)
+    many = 1000
+    y = forward(
+        Shape(many, 3, 3, 256, 3, 1, 2),
+        np.repeat(x, many, axis=0),
+        np.repeat(m, many, axis=0),
+        handle=handle,
+    )
+    single = forward(shape, x, m, handle=handle)
+    assert (y == single).all()
