@@ -90,8 +90,18 @@ struct window {
   int64_t i, j, group; /* group: offset of the group's channels in `map` */
   int pixels;
   struct dots dots;
-  float *out[PIXELS]; /* K x K of each pixel */
+  float *out[PIXELS];       /* K x K of each pixel */
+  const char *next[PIXELS]; /* where the gradients for the next window are */
+  int64_t next_bytes;
 };
+
+/* grad_output comes from far away: asks for a part of what the next window needs. */
+static void ask_for_next(const struct window *w, int64_t chunk, int64_t chunks) {
+  const int64_t begin = w->next_bytes * (chunk - 1) / chunks, end = w->next_bytes * chunk / chunks;
+  for (int e = 0; e < w->pixels; e++) {
+    for (int64_t at = begin; at < end; at += 64) mluop_prefetch(w->next[e] + at);
+  }
+}
 
 static void do_window(struct window *w) {
   const int64_t K = w->shape->K, r = (K - 1) / 2;
@@ -118,6 +128,7 @@ static void do_window(struct window *w) {
       }
     }
     left -= taps;
+    ask_for_next(w, chunk, chunks);
     memset(result, 0, sizeof(result));
     dot_functions[w->pixels - 1][taps - 1](&w->dots);
     for (int t = 0; t < taps; t++) {
@@ -143,10 +154,13 @@ static void do_pixels(const struct carafe_backward_args *args, const struct cara
                       struct window *w, int64_t pixel, const int64_t *offset, float *scratch) {
   const struct carafe_shape *a = w->shape;
   const int64_t taps = a->K * a->K;
+  const int64_t size = a->is_half ? 2 : 4;
+  w->next_bytes = a->C * size;
   for (int64_t g = 0; g < item->groups; g++) {
     w->group = g * w->map->group;
     for (int e = 0; e < w->pixels; e++) {
       const int64_t at = (pixel + offset[e]) * a->G + item->group + g;
+      w->next[e] = (const char *)args->grad_output + (at + a->S * a->G) * a->C * size;
       if (a->is_half) {
         float *grad = scratch + e * (carafe_padded(a->C) + taps);
         from_halves(grad, (const uint16_t *)args->grad_output + at * a->C, a->C);

@@ -96,6 +96,10 @@ MLUOP_INLINE void pass_row(vf tile[PIXELS][VECTORS], const struct line *t, float
   for (int64_t n = end - begin; n > 0; n--, pixel += stride, tap++) {
     pass_pixel(tile, pixel, weight, tap, 0, last, ahead > 0, vectors, backward);
   }
+  /* The column that the next tile's windows begin to see. */
+  if (!backward) {
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(pixel + v * VL);
+  }
   if (ahead > 0) pass_edge(tile, t, row, weight, t->K, j + r + 1, 1, last, vectors, backward);
   if (ahead > 1) pass_edge(tile, t, row, weight, t->K + 1, j + r + 2, 2, last, vectors, backward);
   if (ahead > 2) pass_edge(tile, t, row, weight, t->K + 2, j + r + 3, 3, last, vectors, backward);
@@ -118,26 +122,26 @@ MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, cons
   static void name##_##pixels##_##shared##_##vectors(const struct line *t) { \
     name(t, pixels, shared, vectors <= VECTORS ? vectors : VECTORS);         \
   }
-#define LINE_FUNCTIONS(name, pixels, shared)                                        \
-  LINE_FUNCTION(name, pixels, shared, 1)                                            \
-  LINE_FUNCTION(name, pixels, shared, 2) LINE_FUNCTION(name, pixels, shared, 3)     \
-      LINE_FUNCTION(name, pixels, shared, 4) LINE_FUNCTION(name, pixels, shared, 5) \
-          LINE_FUNCTION(name, pixels, shared, 6)
+#define LINE_FUNCTIONS(name, pixels, shared)                                    \
+  LINE_FUNCTION(name, pixels, shared, 1)                                        \
+  LINE_FUNCTION(name, pixels, shared, 2)                                        \
+  LINE_FUNCTION(name, pixels, shared, 3) LINE_FUNCTION(name, pixels, shared, 4) \
+      LINE_FUNCTION(name, pixels, shared, 5) LINE_FUNCTION(name, pixels, shared, 6)
 #define LINE_ENTRY(name, pixels, shared)                                \
   {                                                                     \
     name##_##pixels##_##shared##_1, name##_##pixels##_##shared##_2,     \
         name##_##pixels##_##shared##_3, name##_##pixels##_##shared##_4, \
         name##_##pixels##_##shared##_5, name##_##pixels##_##shared##_6  \
   }
-#define LINE_TABLE(name)                                                           \
-  LINE_FUNCTIONS(name, 1, 0)                                                       \
-  LINE_FUNCTIONS(name, 2, 0)                                                       \
-  LINE_FUNCTIONS(name, 3, 0)                                                       \
-  LINE_FUNCTIONS(name, 4, 0) LINE_FUNCTIONS(name, 3, 1)                            \
-      LINE_FUNCTIONS(name, 4, 1) static line_table name##s = {                     \
-          {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0), \
-           LINE_ENTRY(name, 4, 0)},                                                \
-          {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)}};
+#define LINE_TABLE(name)                                                              \
+  LINE_FUNCTIONS(name, 1, 0)                                                          \
+  LINE_FUNCTIONS(name, 2, 0)                                                          \
+  LINE_FUNCTIONS(name, 3, 0)                                                          \
+  LINE_FUNCTIONS(name, 4, 0)                                                          \
+  LINE_FUNCTIONS(name, 3, 1) LINE_FUNCTIONS(name, 4, 1) static line_table name##s = { \
+      {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0),        \
+       LINE_ENTRY(name, 4, 0)},                                                       \
+      {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)}};
 
 /* What a walk over the rows of an item works with. */
 struct walk {
