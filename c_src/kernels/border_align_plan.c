@@ -9,11 +9,10 @@ static int64_t nearest_place(float at, int64_t places) {
 
 /* Borders on one line are ordered by where they begin, so that neighbours in the order share
    pixels: line * places + place. Those without a line come last. */
-static int64_t key_of(const struct border_align_args *a, const struct border_list *list,
-                      int64_t k) {
-  const struct border border = border_of(a, list, k);
+static int64_t key_of(const struct border_list *list, int64_t k) {
+  const struct border border = border_of(list, k);
   struct mluop_axis across;
-  if (!mluop_axis_at(border.across, list->lines, &across)) return a->K;
+  if (!mluop_axis_at(border.across, list->lines, &across)) return list->a->K;
   const float begin = border.start < border.end ? border.start : border.end;
   return across.low * list->places + nearest_place(begin, list->places);
 }
@@ -25,13 +24,13 @@ void MLUOP_VARIANT(border_align_plan)(const void *vargs, int64_t begin, int64_t 
   (void)scratch;
   const struct border_align_args *a = vargs;
   for (int64_t index = begin; index < end; index++) {
-    const struct border_list list = border_list_of(a, index);
+    const struct border_list list = border_list_of(a, index, 0);
     int32_t *first = a->plan_first + index * (a->K + 2), *order = a->plan_order + index * a->K;
     memset(first, 0, (size_t)(a->K + 2) * sizeof(*first));
-    for (int64_t k = 0; k < a->K; k++) first[key_of(a, &list, k) + 1]++;
+    for (int64_t k = 0; k < a->K; k++) first[key_of(&list, k) + 1]++;
     for (int64_t key = 0; key <= a->K; key++) first[key + 1] += first[key];
     /* Filling moves each first[key] to the next; shifting them back needs no second array. */
-    for (int64_t k = 0; k < a->K; k++) order[first[key_of(a, &list, k)]++] = (int32_t)k;
+    for (int64_t k = 0; k < a->K; k++) order[first[key_of(&list, k)]++] = (int32_t)k;
     for (int64_t key = a->K; key > 0; key--) first[key] = first[key - 1];
     first[0] = 0;
   }

@@ -9,6 +9,7 @@
  */
 
 struct border_samples {
+  const float *pixel[4]; /* the pixels of a sample, for an offset of 0, in the order of weights */
   struct border_sample *inside;
   int64_t count;
   int zero_first;    /* step 0 is outside */
@@ -53,7 +54,7 @@ static inline int64_t border_cell(float at, int64_t extent) {
 }
 
 static inline void add_sample(struct border_samples *samples, int64_t step, float at,
-                              const struct border_list *list, float across, int64_t pixel_floats) {
+                              const struct border_list *list, float across) {
   struct mluop_axis along;
   if (!mluop_axis_at(at, list->places, &along)) {
     if (step == 0) samples->zero_first = 1;
@@ -63,7 +64,7 @@ static inline void add_sample(struct border_samples *samples, int64_t step, floa
   const float near_line = 1.0f - across, near_place = 1.0f - along.frac;
   const float far_place = near_line * along.frac, far_line = across * near_place;
   samples->inside[samples->count++] =
-      (struct border_sample){along.low * pixel_floats,
+      (struct border_sample){along.low * list->a->pixel_floats,
                              {near_line * near_place, list->vertical ? far_line : far_place,
                               list->vertical ? far_place : far_line, across * along.frac},
                              (int32_t)step};
@@ -71,11 +72,10 @@ static inline void add_sample(struct border_samples *samples, int64_t step, floa
 
 /* Every step. */
 static inline void sample_all(struct border_samples *samples, const struct border *border,
-                              int64_t pool_size, const struct border_list *list, float across,
-                              int64_t pixel_floats) {
+                              const struct border_list *list, float across) {
   float at = border->start;
-  for (int64_t step = 0; step <= pool_size; step++) {
-    add_sample(samples, step, at, list, across, pixel_floats);
+  for (int64_t step = 0; step <= list->a->pool_size; step++) {
+    add_sample(samples, step, at, list, across);
     const float next = at + border->stride;
     if (next == at) return; /* and so is every later one */
     at = next;
@@ -85,14 +85,14 @@ static inline void sample_all(struct border_samples *samples, const struct borde
 /* The first and the last step in each pixel. Along an axis the value is linear within a pixel, so
    one of the two is its largest, up to rounding. */
 static inline void sample_ends(struct border_samples *samples, const struct border *border,
-                               int64_t pool_size, const struct border_list *list, float across,
-                               int64_t pixel_floats) {
+                               const struct border_list *list, float across) {
+  const int64_t pool_size = list->a->pool_size;
   float at = border->start;
   for (int64_t step = 0; step <= pool_size; step++) {
-    add_sample(samples, step, at, list, across, pixel_floats);
+    add_sample(samples, step, at, list, across);
     const int64_t cell = border_cell(at, list->places);
-    int64_t more = 0,
-            beyond = pool_size - step + 1; /* steps that stay in the cell, and that do not */
+    /* So many steps more stay in the cell, and so many do not. */
+    int64_t more = 0, beyond = pool_size - step + 1;
     while (beyond - more > 1) {
       const int64_t middle = more + (beyond - more) / 2;
       if (border_cell(border_advance(at, border->stride, middle), list->places) == cell) {
@@ -103,7 +103,7 @@ static inline void sample_ends(struct border_samples *samples, const struct bord
     }
     at = border_advance(at, border->stride, more);
     step += more;
-    if (more > 0) add_sample(samples, step, at, list, across, pixel_floats);
+    if (more > 0) add_sample(samples, step, at, list, across);
     at = at + border->stride;
   }
 }

@@ -80,6 +80,7 @@ static int64_t samples_of(const struct border_align_args *args) {
   return 2 * (mluop_max(args->H, args->W) + 2);
 }
 
+/* What to do about results that are too many for the caches. */
 static void choose_stores(const struct mluop_call *call, struct border_align_args *args,
                           int64_t bytes, const void *first, const void *second) {
   const uintptr_t addresses = (uintptr_t)first | (uintptr_t)second;
