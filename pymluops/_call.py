@@ -113,7 +113,8 @@ class Call:
         array = as_input(self._function, name, value, dtypes, ndim)
         if array.size == 0:
             self._empty_input = True
-        return Tensor(array, self._descriptor(name, array.shape, array.dtype))
+        layout = self._layout if ndim == 4 else _ARRAY
+        return Tensor(array, packed_descriptor(array.shape, array.dtype, layout))
 
     def output(self, name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         """Return what the operator writes: the array that the caller gave, or a new one."""
@@ -122,11 +123,12 @@ class Call:
         elif math.prod(shape) >= _TOO_MANY:
             self._too_large = name
             nothing = np.empty(0, dtype)
-            return Tensor(nothing, self._descriptor(name, shape, dtype), _NOWHERE)
+            return Tensor(nothing, self._planned(name, shape, dtype), _NOWHERE)
         else:
             array = self._new(name, shape, dtype)
         self._outputs.append(array)
-        return Tensor(array, self._descriptor(name, shape, dtype), result=given)
+        layout = self._layout if len(shape) == 4 else _ARRAY
+        return Tensor(array, packed_descriptor(shape, dtype, layout), result=given)
 
     def several(self, names: tuple[str, ...], given: Any) -> tuple[Any, ...]:
         """Return the arrays in an ``out=`` for several outputs."""
@@ -175,7 +177,8 @@ class Call:
         if status:
             check(status, function)
 
-    def _descriptor(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> CData:
+    def _planned(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> CData:
+        """Return the descriptor of a tensor that does not exist."""
         try:
             return packed_descriptor(shape, dtype, self._layout if len(shape) == 4 else _ARRAY)
         except (OverflowError, BadParamError):

@@ -180,9 +180,9 @@ def default_handle() -> Handle:
     wanted = _thread.num_threads
     if wanted is None:
         wanted = _process_num_threads
-    if handle is None or handle.closed:
+    if handle is None or handle._cdata is None:
         handle = _thread.handle = Handle()
-    if handle.requested_threads != wanted:
+    if handle._num_threads != wanted:
         handle.num_threads = wanted
     return handle
 

@@ -21,6 +21,7 @@ class SupportsDLPack(Protocol):
 
 
 ArrayLike: TypeAlias = npt.ArrayLike | SupportsDLPack
+Output: TypeAlias = Array | SupportsDLPack | memoryview
 
 # The dtypes that an argument may have; lists of numbers become the first.
 Dtypes: TypeAlias = tuple[np.dtype[Any], ...]
@@ -137,7 +138,7 @@ def _wrong_dtype(function: str, name: str, array: Array, dtypes: Dtypes) -> Exce
 
 
 def as_output(
-    function: str, name: str, value: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]
+    function: str, name: str, value: Output, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
     """Return a view of the array that the caller wants a result in."""
     array = value if type(value) is np.ndarray else _writable(function, name, value)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pymluops._call import Call
 from pymluops._handle import Handle
-from pymluops._tensor import INT32, Array, ArrayLike
+from pymluops._tensor import INT32, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 _INT32 = np.dtype(np.int32)
@@ -18,7 +18,7 @@ def border_align_forward(
     boxes: ArrayLike,
     *,
     pool_size: SupportsIndex,
-    out: tuple[Array | None, Array | None] | None = None,
+    out: tuple[Output | None, Output | None] | None = None,
     handle: Handle | None = None,
 ) -> tuple[Array, Array]:
     """Take the maximum of pool_size + 1 bilinear samples along each border of each box.
@@ -86,7 +86,7 @@ def border_align_backward(
     pool_size: SupportsIndex,
     height: SupportsIndex,
     width: SupportsIndex,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Compute the gradient of `border_align_forward` for its input.

@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex
 
 from pymluops._call import Call
 from pymluops._handle import Handle
-from pymluops._tensor import Array, ArrayLike
+from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import CData, Layout, ffi, lib
 from pymluops.errors import check
 
@@ -18,7 +18,7 @@ def carafe_forward(
     kernel_size: SupportsIndex,
     group_size: SupportsIndex,
     scale_factor: SupportsIndex,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Upsample by kernels that the mask gives for each output pixel.
@@ -89,7 +89,7 @@ def carafe_backward(
     kernel_size: SupportsIndex,
     group_size: SupportsIndex,
     scale_factor: SupportsIndex,
-    out: tuple[Array | None, Array | None] | None = None,
+    out: tuple[Output | None, Output | None] | None = None,
     handle: Handle | None = None,
 ) -> tuple[Array, Array]:
     """Compute the gradients of `carafe_forward` for its input and its mask.

@@ -5,7 +5,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 
 from pymluops._call import ABSENT, Call, Tensor
 from pymluops._handle import Handle
-from pymluops._tensor import Array, ArrayLike
+from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 
@@ -19,7 +19,7 @@ def deform_roi_pool_forward(
     spatial_scale: SupportsFloat = 1.0,
     sampling_ratio: SupportsIndex = 0,
     gamma: SupportsFloat = 0.1,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Average bilinear samples over each bin of each region.
@@ -94,7 +94,7 @@ def deform_roi_pool_backward(
     spatial_scale: SupportsFloat = 1.0,
     sampling_ratio: SupportsIndex = 0,
     gamma: SupportsFloat = 0.1,
-    out: tuple[Array | None, Array | None] | None = None,
+    out: tuple[Output | None, Output | None] | None = None,
     handle: Handle | None = None,
 ) -> tuple[Array, Array | None]:
     """Compute the gradients of `deform_roi_pool_forward` for its input and its offset.

@@ -5,7 +5,7 @@ from typing import SupportsIndex
 
 from pymluops._call import Call
 from pymluops._handle import Handle
-from pymluops._tensor import INT32, Array, ArrayLike
+from pymluops._tensor import INT32, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 
@@ -16,7 +16,7 @@ def masked_col2im_forward(
     *,
     height: SupportsIndex,
     width: SupportsIndex,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Put each column at its position of a map of zeros.

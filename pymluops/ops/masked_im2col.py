@@ -5,7 +5,7 @@ from typing import SupportsIndex
 
 from pymluops._call import Call
 from pymluops._handle import Handle
-from pymluops._tensor import INT32, Array, ArrayLike
+from pymluops._tensor import INT32, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 
@@ -18,7 +18,7 @@ def masked_im2col_forward(
     kernel_w: SupportsIndex,
     pad_h: SupportsIndex = 0,
     pad_w: SupportsIndex = 0,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Copy the window at each chosen position into a column.

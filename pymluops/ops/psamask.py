@@ -5,7 +5,7 @@ from typing import SupportsIndex
 
 from pymluops._call import Call
 from pymluops._handle import Handle
-from pymluops._tensor import FLOAT, Array, ArrayLike
+from pymluops._tensor import FLOAT, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 _TYPES = {"collect": 0, "distribute": 1}
@@ -17,7 +17,7 @@ def psamask_forward(
     psa_type: SupportsIndex | str,
     h_mask: SupportsIndex,
     w_mask: SupportsIndex,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Spread the mask of each pixel over the map that it attends to.
@@ -77,7 +77,7 @@ def psamask_backward(
     psa_type: SupportsIndex | str,
     h_mask: SupportsIndex,
     w_mask: SupportsIndex,
-    out: Array | None = None,
+    out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
     """Gather the gradient of `psamask_forward`.
