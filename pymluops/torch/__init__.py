@@ -15,14 +15,16 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name="torch") from error
 
 from pymluops.torch._border_align import BorderAlign, border_align
-from pymluops.torch._carafe import CARAFE, CARAFENaive, CARAFEPack, carafe, carafe_naive
-from pymluops.torch._deform_roi_pool import (
+from pymluops.torch._carafe import carafe, carafe_naive
+from pymluops.torch._carafe_modules import CARAFE, CARAFENaive, CARAFEPack
+from pymluops.torch._deform_roi_pool import deform_roi_pool
+from pymluops.torch._deform_roi_pool_modules import (
     DeformRoIPool,
     DeformRoIPoolPack,
     ModulatedDeformRoIPoolPack,
-    deform_roi_pool,
 )
-from pymluops.torch._masked_conv import MaskedConv2d, masked_conv2d
+from pymluops.torch._masked_conv import masked_conv2d
+from pymluops.torch._masked_conv_modules import MaskedConv2d
 from pymluops.torch._psa_mask import PSAMask, psa_mask
 
 __all__ = [
