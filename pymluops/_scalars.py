@@ -32,17 +32,21 @@ def c_extent(function: str, name: str, value: SupportsIndex) -> int:
 
 def c_float(function: str, name: str, value: SupportsFloat) -> float:
     """Return a number that fits a C float; NaN and infinity do."""
+    number = value if type(value) is float else _as_float(function, name, value)
+    if abs(number) > _FLOAT_MAX and not math.isinf(number):
+        raise bad_value(function, name, f"{number} given, expected a float32")
+    return number
+
+
+def _as_float(function: str, name: str, value: SupportsFloat) -> float:
     try:
         if isinstance(value, str | bytes | bytearray):
             raise TypeError
-        number = float(value)
+        return float(value)
     except OverflowError:
         raise bad_value(function, name, f"{shown(value)} given, expected a float32") from None
     except (TypeError, ValueError, RuntimeError):
         raise bad_type(function, name, f"{shown(value)} given, expected a float") from None
-    if abs(number) > _FLOAT_MAX and not math.isinf(number):
-        raise bad_value(function, name, f"{number} given, expected a float32")
-    return number
 
 
 def shown(value: object) -> str:

@@ -34,7 +34,7 @@ def _machine() -> str:
     threads = handle.num_threads
     return (
         f"every operator on this CPU: {handle.isa_name}, "
-        f"{threads} thread{'s' if threads != 1 else ''}; times are the best of several"
+        f"{threads} thread{'s' if threads != 1 else ''}; times are the best of many runs"
     )
 
 

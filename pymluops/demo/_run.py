@@ -12,7 +12,7 @@ from pymluops import accuracy
 from pymluops._tensor import Array
 from pymluops.demo._canvas import Color, Pixels
 
-_ROUNDS, _ENOUGH = 50, 0.03  # runs, seconds
+_ROUNDS, _ENOUGH = 100, 0.1  # runs, seconds
 
 
 @dataclass
