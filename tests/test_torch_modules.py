@@ -330,6 +330,11 @@ ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
             "rois: ",
         ),
         (
+            lambda: ours.deform_roi_pool(zeros(1, 3, 4, 4), ROI, None, 2, 1.0, 2**40),
+            ValueError,
+            "a number is too large for C: integer 1099511627776",
+        ),
+        (
             lambda: ours.DeformRoIPoolPack(2, 4, 8)(zeros(1, 3, 4, 4), ROI),
             ValueError,
             "DeformRoIPoolPack: input has 3 channels, expected output_channels (4)",

@@ -52,7 +52,11 @@ def _handle() -> CData:
 
 
 def _call(function: str, *arguments: float | CData) -> None:
-    status = getattr(lib, function)(_handle(), *arguments)
+    try:
+        status = getattr(lib, function)(_handle(), *arguments)
+    except OverflowError as error:
+        message = f"[{function}] a number is too large for C: {error}"
+        raise ValueError(message) from error
     if status:
         check(status, function)
 
@@ -224,7 +228,7 @@ def deform_roi_pool_backward(
     sampling_ratio: int,
     gamma: float,
 ) -> None:
-    """Call it with NHWC features, and their and the output's gradients NHWC too."""
+    """Call it with NHWC features and gradients of features and output."""
     _call(
         "mluOpDeformRoiPoolBackward",
         *_nhwc(grad_output),
@@ -282,19 +286,11 @@ def masked_col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
     """Call it with an NCHW image and positions as above; what no column names becomes 0."""
     col_args, image_args = _array(col), _nchw(image)
     h_args, w_args = _rows(positions)
-    workspace, workspace_size = _workspace(
+    workspace, size = _workspace(
         "mluOpGetMaskedCol2imForwardWorkspaceSize",
         col_args[0],
         h_args[0],
         w_args[0],
         image_args[0],
     )
-    _call(
-        "mluOpMaskedCol2imForward",
-        *col_args,
-        *h_args,
-        *w_args,
-        workspace_size,
-        workspace,
-        *image_args,
-    )
+    _call("mluOpMaskedCol2imForward", *col_args, *h_args, *w_args, size, workspace, *image_args)

@@ -116,7 +116,7 @@ def _refuse_other_devices(name: str) -> Callable[..., Any]:
 
     def kernel(*args: Any) -> Any:
         _check_devices(name, args)
-        message = f"{name}: the arguments are on several devices, expected all on the CPU"
+        message = f"{name}: expected plain tensors on the CPU; call dequantize() on quantized ones"
         raise ValueError(message)
 
     return kernel
