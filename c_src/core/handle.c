@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,15 +11,19 @@ enum { SCRATCH_ALIGNMENT = 64 };
 /* Used where the system does not tell the size of its last-level cache. */
 static const size_t usual_cache_bytes = (size_t)32 << 20;
 
-/* Of the cache that this CPU reaches. (sysconf counts all of a socket, which may have many.) */
-static size_t last_level_cache_bytes(void) {
+/* Of the cache that this CPU reaches. (sysconf counts all of a socket, which may have many.) Read
+   once, since opening the file takes longer than all else in mluOpCreate. */
+static size_t cache_bytes;
+static pthread_once_t cache_once = PTHREAD_ONCE_INIT;
+
+static void read_cache_bytes(void) {
   size_t kilobytes = 0;
   FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
   if (file != NULL) {
     if (fscanf(file, "%zuK", &kilobytes) != 1) kilobytes = 0;
     fclose(file);
   }
-  return kilobytes > 0 ? kilobytes << 10 : usual_cache_bytes;
+  cache_bytes = kilobytes > 0 ? kilobytes << 10 : usual_cache_bytes;
 }
 
 mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
@@ -32,12 +37,13 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   if (context == NULL) {
     return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a handle");
   }
+  pthread_once(&cache_once, read_cache_bytes);
   *context = (struct mluOpContext){
       .kernels = kernels,
       .isa_name = isa_name,
       .atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED,
       .round_mode = MLUOP_ROUND_HALF_TO_EVEN,
-      .cache_bytes = last_level_cache_bytes(),
+      .cache_bytes = cache_bytes,
   };
   *handle = context;
   return MLUOP_STATUS_SUCCESS;

@@ -10,11 +10,15 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Clang's __builtin_cpu_supports does not know F16C. The operating system saves its registers
-   wherever it saves those of AVX2. */
+/* Clang's and old GCC's __builtin_cpu_supports do not know F16C. The operating system saves its
+   registers wherever it saves those of AVX2. */
 static bool has_f16c(void) {
+#if defined(__clang__) || __GNUC__ < 11
   unsigned eax, ebx, ecx, edx;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (unsigned)bit_F16C) != 0;
+#else
+  return __builtin_cpu_supports("f16c");
+#endif
 }
 
 static bool runs_avx2(void) {
