@@ -193,6 +193,21 @@ def test_half_is_rounded_once(handle: pymluops.Handle) -> None:
     assert got[0, 0, 0, 0] == np.float16(2051)
 
 
+@pytest.mark.parametrize("pool_size", [1, 40])
+def test_sums_of_many_borders_keep_their_digits(
+    handle: pymluops.Handle, rng: np.random.Generator, pool_size: int
+) -> None:
+    """All boxes of a map are the same, as those of padding are: thousands of terms in a sum."""
+    height, width = 70, 80
+    boxes = np.zeros((1, height * width, 4), np.float32)
+    boxes[...] = [3.25, 4.5, 9.75, 6.5]
+    grad = rng.random((1, height * width, 4, 3), dtype=np.float32)
+    argmax = rng.integers(0, pool_size + 1, grad.shape).astype(np.int32)
+    got = backward(grad, boxes, argmax, pool_size, (1, height, width), handle)
+    expected = reference.border_align_backward(grad, boxes, argmax, pool_size, height, width)
+    check_accuracy(got, expected, 2e-7)  # 7e-7 if they were added up one by one
+
+
 @pytest.mark.parametrize("channels", [5, 64])
 def test_threads_change_nothing(
     rng: np.random.Generator,

@@ -124,17 +124,55 @@ static void spread_border(const struct border_list *list, int64_t k, struct targ
   }
 }
 
-/* All borders that lie between `line` and the next one. */
-static void spread_line(const struct border_list *list, int64_t line, struct targets to) {
+static void spread_borders(const struct border_list *list, int64_t begin, int64_t end,
+                           struct targets to) {
   const struct border_align_args *a = list->a;
-  const int64_t end = list->first[(line + 1) * list->places];
-  for (int64_t i = list->first[line * list->places]; i < end; i++) {
+  for (int64_t i = begin; i < end; i++) {
     if (a->large && i + 1 < end) {
       const int64_t next = border_row(list, list->order[i + 1]);
       prefetch_elements(a->rows, next, list->width, a->is_half);
       prefetch_elements(a->argmax, next, list->width, 0);
     }
     spread_border(list, list->order[i], to);
+  }
+}
+
+/* The vectors of the last pixel may reach past its channels. */
+static int64_t line_size(const struct border_list *list) {
+  return list->places * list->a->pixel_floats + VL;
+}
+
+static void clear(const struct border_list *list, float *sums) {
+  memset(sums, 0, (size_t)line_size(list) * sizeof(*sums));
+}
+
+static void add_line(const struct border_list *list, float *sums, const float *part) {
+  for (int64_t i = 0; i < line_size(list); i++) sums[i] += part[i];
+}
+
+/* The most borders whose gradients are added up one by one. */
+static int64_t part_of(const struct border_list *list) {
+  return list->places > 256 ? 2 * list->places : 512;
+}
+
+/* All borders that lie between `line` and the next one. Where very many meet, float sums would lose
+   digits: they are added up in parts, each from 0, in the lines at `spare`. */
+static void spread_line(const struct border_list *list, int64_t line, struct targets to,
+                        float *spare) {
+  const int64_t begin = list->first[line * list->places];
+  const int64_t end = list->first[(line + 1) * list->places], part = part_of(list);
+  if (end - begin <= part) {
+    spread_borders(list, begin, end, to);
+    return;
+  }
+  const struct targets parts = {.low = to.low != NULL ? spare : NULL,
+                                .high = to.high != NULL ? spare + list->a->line_floats : NULL};
+  for (int64_t i = begin; i < end; i += part) {
+    if (parts.low != NULL) clear(list, parts.low);
+    if (parts.high != NULL) clear(list, parts.high);
+    spread_borders(list, i, i + part < end ? i + part : end, parts);
+    if (parts.low != NULL) add_line(list, to.low, parts.low);
+    if (parts.high != NULL) add_line(list, to.high, parts.high);
   }
 }
 
@@ -170,20 +208,17 @@ static void finish_line(const struct border_list *list, int64_t line, const floa
   }
 }
 
-/* The vectors of the last pixel may reach past its channels. */
-static void clear(const struct border_list *list, float *sums) {
-  memset(sums, 0, (size_t)(list->places * list->a->pixel_floats + VL) * sizeof(*sums));
-}
-
 /* Lines [begin, end) of a list. */
 static void do_lines(const struct border_list *list, int64_t begin, int64_t end, float *scratch) {
-  float *low = scratch, *high = scratch + list->a->line_floats;
+  const int64_t line_floats = list->a->line_floats;
+  float *low = scratch, *high = scratch + line_floats, *spare = scratch + 2 * line_floats;
   clear(list, low);
-  if (begin > 0) spread_line(list, begin - 1, (struct targets){.high = low});
+  if (begin > 0) spread_line(list, begin - 1, (struct targets){.high = low}, spare);
   for (int64_t line = begin; line < end; line++) {
     const int own_next = line + 1 < end;
     if (own_next) clear(list, high);
-    spread_line(list, line, (struct targets){.low = low, .high = own_next ? high : NULL});
+    const struct targets to = {.low = low, .high = own_next ? high : NULL};
+    spread_line(list, line, to, spare);
     finish_line(list, line, low);
     float *const next = high;
     high = low;
