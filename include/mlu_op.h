@@ -686,12 +686,109 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int
 
 /* ----------------------------------------------------------------- Deformable RoI pooling */
 
+/**
+ * The forward of deformable RoI pooling: each region is cut into bins, each bin may be moved, and
+ * the result is the mean of bilinear samples on a grid over the bin.
+ *
+ * Row r of rois is (image, x1, y1, x2, y2). On the map the region starts at (x1, y1) *
+ * spatial_scale
+ * - 0.5 and is roi_w x roi_h pixels large; a bin is bin_w = roi_w / pooled_width wide and bin_h =
+ * roi_h / pooled_height high. Bin (ph, pw) has grid_h x grid_w samples, at
+ *
+ *     y = y1 + gamma * roi_h * offset[r, 1, ph, pw] + ph * bin_h + (iy + 0.5) * bin_h / grid_h
+ *     x = x1 + gamma * roi_w * offset[r, 0, ph, pw] + pw * bin_w + (ix + 0.5) * bin_w / grid_w
+ *
+ * with both grids sampling_ratio, or, if that is 0 or less, bin_h and bin_w rounded up.
+ *
+ * @param handle          The handle.
+ * @param input_desc      [N, H, W, C], NHWC.
+ * @param input           The map.
+ * @param rois_desc       [R, 5].
+ * @param rois            The regions. The image, truncated toward zero, must be one of the N.
+ *                        Coordinates may be inverted, outside, NaN, infinite or huge.
+ * @param offset_desc     [R, 2, pooled_height, pooled_width], x before y; or NULL for no offsets.
+ * @param offset          How far bins move, in units of gamma times the region; NULL with its
+ *                        descriptor.
+ * @param pooled_height   Rows of bins: at least 1.
+ * @param pooled_width    Bins of a row: at least 1.
+ * @param spatial_scale   Pixels of the map for a unit of the coordinates of rois.
+ * @param sampling_ratio  Samples of a bin along each axis; 0 or less: as many as it has pixels.
+ * @param gamma           Scale of the offsets.
+ * @param output_desc     [R, pooled_height, pooled_width, C], NHWC.
+ * @param output          Receives the means.
+ *
+ * Tensors are all half or all float, and contiguous. output shares no byte with an input.
+ *
+ * Coordinates are float, one rounding per operation, products and quotients from left to right:
+ * every CPU samples the same points. Sums are float or wider; half results are rounded once.
+ *
+ * A sample with y < -1, y > H, x < -1, x > W or NaN is outside: it counts as 0, and in the divisor,
+ * max(grid_h * grid_w, 1). One between -1 and 0, or beyond the last pixel, has the value at the
+ * rim. A region with an adaptive grid of 0 or less, which is empty or inverted, gives 0; with a
+ * positive sampling_ratio an inverted region is sampled like any other. A weight of 0 does not hide
+ * an infinite or NaN pixel that a sample touches. The time of a call is bounded by the sizes of the
+ * tensors, for any region and any sampling_ratio.
+ *
+ * Results are the same bits for any number of threads.
+ *
+ * @return The first of these that fits; output is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor other than offset_desc is NULL; N is 0; rois
+ * or output is empty.
+ *   - MLUOP_STATUS_SUCCESS, with nothing written: input is empty.
+ *   - MLUOP_STATUS_BAD_PARAM: the layout or number of dims of input or output is wrong.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together; pooled_height
+ * or pooled_width is below 1.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: exactly one of offset_desc and offset is NULL; another data pointer
+ * is NULL; output overlaps another tensor; a row of rois names an image that does not exist.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example:
+ *
+ *     // input [2, 200, 304, 256], rois [998, 5] -> output [998, 7, 7, 256]
+ *     mluOpDeformRoiPoolForward(handle, input_desc, input, rois_desc, rois, NULL, NULL, 7, 7,
+ * 0.25f, 2, 0.1f, output_desc, output);
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
     const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void *input,
     const mluOpTensorDescriptor_t rois_desc, const void *rois,
     const mluOpTensorDescriptor_t offset_desc, const void *offset, const int pooled_height,
     const int pooled_width, const float spatial_scale, const int sampling_ratio, const float gamma,
     const mluOpTensorDescriptor_t output_desc, void *output);
+
+/**
+ * The backward of deformable RoI pooling: the gradients of mluOpDeformRoiPoolForward, whose
+ * parameters of the same names it takes.
+ *
+ * With g = grad_output[r, ph, pw, c] / max(grid_h * grid_w, 1), each sample inside adds its
+ * bilinear weights times g to the four pixels around it. With v00, v01, v10, v11 those pixels (row,
+ * then column), y0, y1, x0, x1 their rows and columns, and (y, x) the sample, not clamped to the
+ * map,
+ *
+ *     grad_offset[r, 0, ph, pw] = gamma * roi_w * the sum over samples and channels of
+ *         g * (v11 * (y - y0) + v01 * (y1 - y) - v10 * (y - y0) - v00 * (y1 - y))
+ *     grad_offset[r, 1, ph, pw] = gamma * roi_h * the sum over samples and channels of
+ *         g * (v11 * (x - x0) + v10 * (x1 - x) - v01 * (x - x0) - v00 * (x1 - x))
+ *
+ * Inside the map this is the derivative; between -1 and 0 it is not, and beyond the last pixel it
+ * is 0 but for an infinite or NaN pixel.
+ *
+ * @param grad_output_desc  [R, pooled_height, pooled_width, C], NHWC.
+ * @param grad_output       The gradient of output.
+ * @param grad_input_desc   [N, H, W, C], NHWC.
+ * @param grad_input        Receives the gradient of input. Every element is overwritten.
+ * @param grad_offset_desc  [R, 2, pooled_height, pooled_width]; NULL without offsets.
+ * @param grad_offset       Receives the gradient of offset; NULL without offsets.
+ *
+ * offset_desc, offset, grad_offset_desc and grad_offset are all given or all NULL.
+ *
+ * A sample outside is skipped: a gradient that is infinite or NaN reaches no element through it.
+ * Results are the same bits for any number of threads; MLUOP_ATOMICS_ALLOWED changes nothing.
+ *
+ * @return As mluOpDeformRoiPoolForward, with grad_output in the place of output.
+ *   MLUOP_STATUS_BAD_PARAM also if only some of the four arguments about offsets are NULL.
+ */
 mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
     const mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,
     const void *grad_output, const mluOpTensorDescriptor_t input_desc, const void *input,

@@ -10,72 +10,29 @@
 #include "kernels/deform_roi_pool.h"
 #include "kernels/simd.h"
 
-struct roi {
-  int64_t image;
-  float x, y, width, height; /* on the map */
-  float bin_w, bin_h;
-  int64_t grid_w, grid_h; /* samples of a bin; 0: none */
-};
-
 /* One axis of a bin: sample i of `grid` lies at start + (i + 0.5) * bin / grid. */
 struct axis {
   float start, bin;
   int64_t grid, extent; /* samples; pixels of the map */
 };
 
-struct bin {
-  int64_t image;
-  struct axis y, x;
-};
-
-/* As many samples as pixels, rounded up; a NaN makes none, what is beyond an int its maximum. */
-MLUOP_INLINE int64_t grid_of(float bin, int64_t sampling_ratio) {
-  if (sampling_ratio > 0) return sampling_ratio;
-  if (!(bin > 0.0f)) return 0;
-  if (bin >= 2147483648.0f) return INT32_MAX;
-  const int64_t whole = (int64_t)bin;
-  return whole + ((float)whole < bin);
+MLUOP_INLINE struct axis axis_y(const struct deform_roi_pool_args *a,
+                                const struct deform_roi_pool_roi *roi, float start) {
+  return (struct axis){start, roi->bin_h, roi->grid_h, a->H};
 }
 
-MLUOP_INLINE struct roi roi_at(const struct deform_roi_pool_args *a, int64_t r) {
-  float row[5];
-  for (int i = 0; i < 5; i++) row[i] = mluop_load_as(a->rois, r * 5 + i, a->is_half);
-  const float x2 = row[3] * a->spatial_scale - 0.5f, y2 = row[4] * a->spatial_scale - 0.5f;
-  struct roi roi = {.image = (int64_t)row[0],
-                    .x = row[1] * a->spatial_scale - 0.5f,
-                    .y = row[2] * a->spatial_scale - 0.5f};
-  roi.width = x2 - roi.x;
-  roi.height = y2 - roi.y;
-  roi.bin_w = roi.width / (float)a->pooled_w;
-  roi.bin_h = roi.height / (float)a->pooled_h;
-  roi.grid_w = grid_of(roi.bin_w, a->sampling_ratio);
-  roi.grid_h = grid_of(roi.bin_h, a->sampling_ratio);
-  return roi;
+MLUOP_INLINE struct axis axis_x(const struct deform_roi_pool_args *a,
+                                const struct deform_roi_pool_roi *roi, float start) {
+  return (struct axis){start, roi->bin_w, roi->grid_w, a->W};
 }
 
-/* Bin (ph, pw) of RoI r. */
-MLUOP_INLINE struct bin bin_of(const struct deform_roi_pool_args *a, const struct roi *roi,
-                               int64_t r, int64_t ph, int64_t pw) {
-  float x = roi->x, y = roi->y;
-  if (a->offset != NULL) {
-    const int64_t plane = a->pooled_h * a->pooled_w;
-    const int64_t at = r * 2 * plane + ph * a->pooled_w + pw;
-    x += a->gamma * roi->width * mluop_load_as(a->offset, at, a->is_half);
-    y += a->gamma * roi->height * mluop_load_as(a->offset, at + plane, a->is_half);
-  }
-  const struct bin bin = {
-      .image = roi->image,
-      .y = {y + (float)ph * roi->bin_h, roi->bin_h, roi->grid_h, a->H},
-      .x = {x + (float)pw * roi->bin_w, roi->bin_w, roi->grid_w, a->W},
-  };
-  return bin;
-}
-
-MLUOP_INLINE struct bin bin_at(const struct deform_roi_pool_args *a, int64_t index) {
-  const int64_t plane = a->pooled_h * a->pooled_w;
-  const int64_t r = index / plane, in_roi = index % plane;
-  const struct roi roi = roi_at(a, r);
-  return bin_of(a, &roi, r, in_roi / a->pooled_w, in_roi % a->pooled_w);
+/* Copies floats past the caches: whole lines, but for the ends. */
+static inline void stream_run(float *to, const float *from, int64_t count) {
+  const int64_t past = (int64_t)((uintptr_t)to % (VL * sizeof(float)) / sizeof(float));
+  int64_t i = past == 0 ? 0 : VL - past < count ? VL - past : count;
+  if (i > 0) vf_store_part(to, vf_load_part(from, i), i);
+  for (; i + VL <= count; i += VL) vf_stream(to + i, vf_load(from + i));
+  if (i < count) vf_store_part(to + i, vf_load_part(from + i, count - i), count - i);
 }
 
 /* The samples of an axis numbered by growing coordinate, also when the RoI is inverted. Rounding is

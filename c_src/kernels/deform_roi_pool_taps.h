@@ -114,32 +114,79 @@ static inline void add_cell(struct merger *m, const struct axis *axis, struct ra
   add_samples(m, cell.end - cell.begin, &where, at, 1.0 - frac, frac);
 }
 
+/* All samples in `samples`, which are inside, one by one or a cell at a time. */
+static inline void merge_samples(struct merger *m, const struct axis *axis, struct range samples,
+                                 int64_t cells) {
+  if (samples.end - samples.begin <= MANY_SAMPLES * cells) {
+    for (int64_t i = samples.begin; i < samples.end; i++) {
+      add_coordinate(m, 1, sample_at(axis, i), axis->extent);
+    }
+    return;
+  }
+  for (int64_t i = samples.begin; i < samples.end;) {
+    const struct range rest = {i, samples.end};
+    const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
+    if (cell.end - cell.begin > MANY_SAMPLES) {
+      add_cell(m, axis, cell);
+      i = cell.end;
+    } else {
+      for (; i < cell.end; i++) add_coordinate(m, 1, sample_at(axis, i), axis->extent);
+    }
+  }
+}
+
+/* The usual case, without branches: few samples per pixel, none at the rim of the map, and none
+   with a weight of 0. Returns -1 if there is one. */
+MLUOP_INLINE int64_t merge_few(const struct axis *axis, struct range samples,
+                               struct deform_roi_pool_tap *taps) {
+  const float mean = 1.0f / (float)axis->grid;
+  int special = 0;
+  int64_t previous = INT64_MIN / 2, count = 0;
+  for (int64_t i = samples.begin; i < samples.end; i++) {
+    const float at = sample_at(axis, i);
+    const int64_t low = (int64_t)at;
+    const float frac = at - (float)low;
+    special |= frac <= 0.0f;
+    const int64_t moved = low - previous;
+    previous = low;
+    /* Both pixels are those of the sample before, or one is, or none. */
+    struct deform_roi_pool_tap *tap = taps + count + (moved < 2 ? moved - 2 : 0);
+    const struct deform_roi_pool_tap none = {0}, old_low = moved < 2 ? tap[0] : none,
+                                     old_high = moved < 1 ? tap[1] : none;
+    tap[0] =
+        (struct deform_roi_pool_tap){(int32_t)low, old_low.weight + (1.0f - frac) * mean,
+                                     old_low.slope + (1.0f - frac) * mean, old_low.step - mean};
+    tap[1] = (struct deform_roi_pool_tap){(int32_t)low + 1, old_high.weight + frac * mean,
+                                          old_high.slope + frac * mean, old_high.step + mean};
+    count = tap - taps + 2;
+  }
+  return special ? -1 : count;
+}
+
+MLUOP_INLINE int64_t clip_taps(struct deform_roi_pool_tap *taps, int64_t count, struct range clip) {
+  int64_t first = 0;
+  while (first < count && taps[first].at < clip.begin) first++;
+  while (count > first && taps[count - 1].at >= clip.end) count--;
+  for (int64_t i = first; first > 0 && i < count; i++) taps[i - first] = taps[i];
+  return count - first;
+}
+
 /* The taps of an axis on the pixels in `clip`, in ascending order; their number is returned. There
    are at most two per pixel, and at most four per sample. */
 MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip,
                                struct deform_roi_pool_tap *taps) {
   const struct range samples = samples_within(axis, clip);
   if (samples.begin >= samples.end) return 0;
-  struct merger m = {
-      .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
   const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
   const int64_t cells = (int64_t)last - (int64_t)first + 1;
-  if (samples.end - samples.begin <= MANY_SAMPLES * cells) {
-    for (int64_t i = samples.begin; i < samples.end; i++) {
-      add_coordinate(&m, 1, sample_at(axis, i), axis->extent);
-    }
-  } else {
-    for (int64_t i = samples.begin; i < samples.end;) {
-      const struct range rest = {i, samples.end};
-      const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
-      if (cell.end - cell.begin > MANY_SAMPLES) {
-        add_cell(&m, axis, cell);
-        i = cell.end;
-      } else {
-        for (; i < cell.end; i++) add_coordinate(&m, 1, sample_at(axis, i), axis->extent);
-      }
-    }
+  if (first > 0.0f && last < (float)(axis->extent - 1) &&
+      samples.end - samples.begin <= 4 * cells) {
+    const int64_t count = merge_few(axis, samples, taps);
+    if (count >= 0) return clip_taps(taps, count, clip);
   }
+  struct merger m = {
+      .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
+  merge_samples(&m, axis, samples, cells);
   move_to(&m, INT64_MAX / 2);
   return m.count;
 }

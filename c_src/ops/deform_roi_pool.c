@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/deform_roi_pool.h"
-
 #include <inttypes.h>
 
 #include "core/contract.h"
 #include "kernels/half.h"
+#include "ops/deform_roi_pool_plan.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
@@ -99,8 +98,9 @@ static const struct mluop_rule rules[] = {
 static bool images_hold(const struct mluop_call *call, const struct deform_roi_pool_args *args,
                         mluOpStatus_t *status) {
   for (int64_t r = 0; r < args->R; r++) {
-    const float image = args->is_half ? mluop_half_to_float(((const uint16_t *)args->rois)[r * 5])
-                                      : ((const float *)args->rois)[r * 5];
+    const float image = args->is_half
+                            ? mluop_half_to_float(((const uint16_t *)args->rois_data)[r * 5])
+                            : ((const float *)args->rois_data)[r * 5];
     if (image > -1.0f && image < 2147483648.0f && (int64_t)image < args->N) continue;
     *status = mluop_fail(BAD_PARAM, call->api,
                          "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
@@ -111,16 +111,13 @@ static bool images_hold(const struct mluop_call *call, const struct deform_roi_p
   return true;
 }
 
-/* ------------------------------------------------------------------------------------- run */
-
-/* The floats of grad_input that a thread sums up at a time: half of a usual L2 cache. */
-enum { TILE_FLOATS = 1 << 17, TILE_ROWS = 8, TILE_CHANNELS = 1024 };
+/* ----------------------------------------------------------------------------------- calls */
 
 static struct deform_roi_pool_args args_of(const struct mluop_call *call, float spatial_scale,
                                            float gamma) {
-  struct deform_roi_pool_args args = {
+  return (struct deform_roi_pool_args){
       .input = call->tensors[INPUT].data,
-      .rois = call->tensors[ROIS].data,
+      .rois_data = call->tensors[ROIS].data,
       .offset = call->tensors[OFFSET].data,
       .N = mluop_extent(call, 'N'),
       .H = mluop_extent(call, 'H'),
@@ -134,21 +131,20 @@ static struct deform_roi_pool_args args_of(const struct mluop_call *call, float 
       .gamma = gamma,
       .is_half = mluop_is_half(call, INPUT),
   };
-  /* See axis_taps; without a sampling_ratio a RoI may need every pixel. */
-  const int64_t samples = args.sampling_ratio > 0 ? args.sampling_ratio : INT64_MAX / 4;
-  args.max_taps_h = mluop_min(2 * args.H, 4 * samples);
-  args.max_taps_w = mluop_min(2 * args.W, 4 * samples);
-  args.tile_c = mluop_min(args.C, TILE_CHANNELS);
-  args.tile_h = mluop_min(args.H, TILE_ROWS);
-  args.tile_w = mluop_min(args.W, mluop_max(1, TILE_FLOATS / (args.tile_h * args.tile_c)));
-  return args;
 }
 
-static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-static size_t taps_bytes(const struct deform_roi_pool_args *args) {
-  return round_up((size_t)(args->max_taps_h + args->max_taps_w) *
-                  sizeof(struct deform_roi_pool_tap));
+/* What both directions do before their own kernels. */
+static bool prepare(const struct mluop_call *call, struct deform_roi_pool_args *args,
+                    mluOpStatus_t *status) {
+  if (!images_hold(call, args, status)) return false;
+  const size_t bytes = mluop_deform_roi_pool_plan(call->handle, args);
+  void *scratch = mluop_scratch(call->handle, bytes);
+  if (scratch == NULL) {
+    *status = mluop_no_scratch(call, bytes);
+    return false;
+  }
+  mluop_deform_roi_pool_prepare(call->handle, args, scratch);
+  return true;
 }
 
 mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
@@ -172,18 +168,9 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
-  if (!images_hold(&call, &args, &status)) return status;
   args.output = output;
-  struct mluop_job job = {.kernel = handle->kernels->deform_roi_pool_forward,
-                          .args = &args,
-                          .count = args.R * args.pooled_h * args.pooled_w,
-                          .grain = 64,
-                          .schedule = MLUOP_DYNAMIC,
-                          .scratch_stride = taps_bytes(&args)};
-  const size_t bytes = (size_t)mluop_num_threads(handle) * job.scratch_stride;
-  job.scratch = mluop_scratch(handle, bytes);
-  if (job.scratch == NULL) return mluop_no_scratch(&call, bytes);
-  mluop_parallel_for(handle, &job);
+  if (!prepare(&call, &args, &status)) return status;
+  mluop_deform_roi_pool_run_bins(handle, &args, handle->kernels->deform_roi_pool_forward);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -211,28 +198,13 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
-  if (!images_hold(&call, &args, &status)) return status;
   args.grad_output = grad_output;
   args.grad_input = grad_input;
   args.grad_offset = grad_offset;
-  const size_t tile_bytes =
-      (size_t)((args.tile_h * args.tile_w + 1) * (args.tile_c + 16)) * sizeof(float);
-  const size_t stride = round_up(taps_bytes(&args) + tile_bytes);
-  const size_t bytes = (size_t)mluop_num_threads(handle) * stride;
-  void *scratch = mluop_scratch(handle, bytes);
-  if (scratch == NULL) return mluop_no_scratch(&call, bytes);
-  struct mluop_job job = {
-      .args = &args, .schedule = MLUOP_DYNAMIC, .scratch = scratch, .scratch_stride = stride};
+  if (!prepare(&call, &args, &status)) return status;
   if (offset != NULL) {
-    job.kernel = handle->kernels->deform_roi_pool_grad_offset;
-    job.count = args.R * args.pooled_h * args.pooled_w;
-    job.grain = 64;
-    mluop_parallel_for(handle, &job);
+    mluop_deform_roi_pool_run_bins(handle, &args, handle->kernels->deform_roi_pool_grad_offset);
   }
-  job.kernel = handle->kernels->deform_roi_pool_grad_input;
-  job.count = args.N * mluop_div_up(args.H, args.tile_h) * mluop_div_up(args.W, args.tile_w) *
-              mluop_div_up(args.C, args.tile_c);
-  job.grain = 1;
-  mluop_parallel_for(handle, &job);
+  mluop_deform_roi_pool_run_tiles(handle, &args, handle->kernels->deform_roi_pool_grad_input);
   return MLUOP_STATUS_SUCCESS;
 }

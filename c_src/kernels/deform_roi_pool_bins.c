@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/deform_roi_pool_bin.h"
+
+/* --------------------------------------------------------------------- RoIs and their bins */
+
+/* As many samples as pixels, rounded up; a NaN makes none, what is beyond an int its maximum. */
+static int32_t grid_of(float bin, int64_t sampling_ratio) {
+  if (sampling_ratio > 0) return (int32_t)sampling_ratio;
+  if (!(bin > 0.0f)) return 0;
+  if (bin >= 2147483648.0f) return INT32_MAX;
+  const int32_t whole = (int32_t)bin;
+  return whole + ((float)whole < bin);
+}
+
+static struct deform_roi_pool_roi roi_at(const struct deform_roi_pool_args *a, int64_t r) {
+  float row[5];
+  for (int i = 0; i < 5; i++) row[i] = mluop_load_as(a->rois_data, r * 5 + i, a->is_half);
+  const float x2 = row[3] * a->spatial_scale - 0.5f, y2 = row[4] * a->spatial_scale - 0.5f;
+  struct deform_roi_pool_roi roi = {.image = (int32_t)row[0],
+                                    .x = row[1] * a->spatial_scale - 0.5f,
+                                    .y = row[2] * a->spatial_scale - 0.5f};
+  roi.width = x2 - roi.x;
+  roi.height = y2 - roi.y;
+  roi.bin_w = roi.width / (float)a->pooled_w;
+  roi.bin_h = roi.height / (float)a->pooled_h;
+  roi.grid_w = grid_of(roi.bin_w, a->sampling_ratio);
+  roi.grid_h = grid_of(roi.bin_h, a->sampling_ratio);
+  return roi;
+}
+
+static struct deform_roi_pool_bin bin_at(const struct deform_roi_pool_args *a,
+                                         const struct deform_roi_pool_roi *roi, int64_t r,
+                                         int64_t ph, int64_t pw) {
+  const int64_t plane = a->pooled_h * a->pooled_w, in_roi = ph * a->pooled_w + pw;
+  float x = roi->x, y = roi->y;
+  if (a->offset != NULL) {
+    const int64_t at = r * 2 * plane + in_roi;
+    x += a->gamma * roi->width * mluop_load_as(a->offset, at, a->is_half);
+    y += a->gamma * roi->height * mluop_load_as(a->offset, at + plane, a->is_half);
+  }
+  return (struct deform_roi_pool_bin){x + (float)pw * roi->bin_w, y + (float)ph * roi->bin_h,
+                                      (uint32_t)r, (uint32_t)(r * plane + in_roi)};
+}
+
+/* The pixel in the middle of a bin, or the one nearest to it: only for the order of the bins. */
+static int64_t middle_pixel(float start, float bin, int64_t extent) {
+  const float middle = start + 0.5f * bin;
+  if (!(middle > 0.0f)) return 0;
+  return middle < (float)(extent - 1) ? (int64_t)middle : extent - 1;
+}
+
+static uint32_t block_of(const struct deform_roi_pool_args *a,
+                         const struct deform_roi_pool_roi *roi,
+                         const struct deform_roi_pool_bin *bin) {
+  const struct deform_roi_pool_blocks *blocks = &a->blocks;
+  const int64_t y = middle_pixel(bin->y, roi->bin_h, a->H) >> blocks->shift;
+  const int64_t x = middle_pixel(bin->x, roi->bin_w, a->W) >> blocks->shift;
+  const int64_t strip = roi->image * blocks->strips + (x >> blocks->strip_shift);
+  const int64_t in_strip = x & ((INT64_C(1) << blocks->strip_shift) - 1);
+  return (uint32_t)(((strip * blocks->down + y) << blocks->strip_shift) + in_strip);
+}
+
+/* Item: a RoI. */
+void MLUOP_VARIANT(deform_roi_pool_locate)(const void *vargs, int64_t begin, int64_t end,
+                                           void *scratch) {
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  int64_t index = begin * a->pooled_h * a->pooled_w;
+  for (int64_t r = begin; r < end; r++) {
+    const struct deform_roi_pool_roi roi = roi_at(a, r);
+    a->rois[r] = roi;
+    for (int64_t ph = 0; ph < a->pooled_h; ph++) {
+      for (int64_t pw = 0; pw < a->pooled_w; pw++, index++) {
+        const struct deform_roi_pool_bin bin = bin_at(a, &roi, r, ph, pw);
+        a->unsorted_bins[index] = bin;
+        if (a->keys != NULL) a->keys[index] = block_of(a, &roi, &bin);
+      }
+    }
+  }
+}
+
+/* One item: a counting sort of all bins by block; those of a block keep their order. */
+void MLUOP_VARIANT(deform_roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
+                                         void *scratch) {
+  (void)begin;
+  (void)end;
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  const int64_t bins = a->R * a->pooled_h * a->pooled_w;
+  uint32_t *next = a->block_starts, total = 0;
+  memset(next, 0, (size_t)a->blocks.count * sizeof(*next));
+  for (int64_t i = 0; i < bins; i++) next[a->keys[i]]++;
+  for (int64_t b = 0; b < a->blocks.count; b++) {
+    const uint32_t count = next[b];
+    next[b] = total;
+    total += count;
+  }
+  for (int64_t i = 0; i < bins; i++) a->bins[next[a->keys[i]]++] = a->unsorted_bins[i];
+}
+
+/* ----------------------------------------------------------------------- tiles of grad_input */
+
+/* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
+   more; the nearest one if there are none. A NaN counts as 0. */
+static struct range reach(float start, float bin, int64_t extent) {
+  const float other = start + bin;
+  const float low = other < start ? other : start, high = other < start ? start : other;
+  const float slack = 1e-6f * ((high < 0.0f ? -high : high) + (low < 0.0f ? -low : low));
+  const int64_t rim = extent - 1;
+  struct range range = {0, 0};
+  if (low - slack > 0.0f) range.begin = low - slack < (float)rim ? (int64_t)(low - slack) : rim;
+  if (high + slack > 0.0f) {
+    range.end = high + slack < (float)rim ? (int64_t)(high + slack) + 1 : rim;
+  }
+  if (range.begin > rim) range.begin = rim;
+  if (range.end > rim) range.end = rim;
+  if (range.end < range.begin) range.end = range.begin;
+  range.end++;
+  return range;
+}
+
+/* The lists of a bin: `across` of each of `down` rows of tiles. */
+struct place {
+  int64_t list, down, across;
+};
+
+static struct place place_of(const struct deform_roi_pool_args *a,
+                             const struct deform_roi_pool_bin *bin) {
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
+  const struct range rows = reach(bin->y, roi->bin_h, a->H);
+  const struct range cols = reach(bin->x, roi->bin_w, a->W);
+  const int64_t top = rows.begin >> tiles->shift_h, left = cols.begin >> tiles->shift_w;
+  const struct place place = {(roi->image * tiles->down + top) * tiles->across + left,
+                              ((rows.end - 1) >> tiles->shift_h) - top + 1,
+                              ((cols.end - 1) >> tiles->shift_w) - left + 1};
+  if (place.down * place.across <= DEFORM_ROI_POOL_MAX_TILES) return place;
+  return (struct place){tiles->count + roi->image, 1, 1};
+}
+
+/* One item: puts the bins into the lists of their tiles, where they keep their order. */
+void MLUOP_VARIANT(deform_roi_pool_list)(const void *vargs, int64_t begin, int64_t end,
+                                         void *scratch) {
+  (void)begin;
+  (void)end;
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const int64_t bins = a->R * a->pooled_h * a->pooled_w, lists = tiles->count + a->N;
+  /* starts[t + 1] is first where the next entry of list t goes, and in the end its end. */
+  uint32_t *starts = tiles->starts;
+  memset(starts, 0, (size_t)(lists + 2) * sizeof(*starts));
+  for (int64_t i = 0; i < bins; i++) {
+    const struct place place = place_of(a, &a->bins[i]);
+    for (int64_t y = 0; y < place.down; y++) {
+      for (int64_t x = 0; x < place.across; x++) starts[place.list + y * tiles->across + x + 2]++;
+    }
+  }
+  for (int64_t t = 1; t <= lists; t++) starts[t + 1] += starts[t];
+  for (int64_t i = 0; i < bins; i++) {
+    const struct place place = place_of(a, &a->bins[i]);
+    for (int64_t y = 0; y < place.down; y++) {
+      for (int64_t x = 0; x < place.across; x++) {
+        tiles->entries[starts[place.list + y * tiles->across + x + 1]++] = (uint32_t)i;
+      }
+    }
+  }
+}
