@@ -122,6 +122,10 @@ def test_inputs_are_read_in_place():
             where = given.ctypes.data
         assert taken.ctypes.data == (where or base.ctypes.data)
     assert not np.shares_memory(as_input("f", "x", base.T, FLOAT, 2), base)
+    for given in (base.T, unaligned(base), base.astype(">f4"), unaligned(base.astype(">f4"))):
+        flags = as_input("f", "x", given, FLOAT, 2).flags
+        assert flags.aligned
+        assert flags.c_contiguous
 
 
 @pytest.mark.parametrize("name", HALF)
