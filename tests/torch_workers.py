@@ -57,6 +57,7 @@ def train(model: nn.Module, fine: Tensor, coarse: Tensor, steps: int = 3) -> lis
 def train_one_half(rank: int, folder: str) -> None:
     """One of two processes of DistributedDataParallel: trains on its half of the batch."""
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)  # two processes share the cores
     torch.distributed.init_process_group(
         "gloo", init_method=(Path(folder) / "meeting").as_uri(), rank=rank, world_size=2
     )
