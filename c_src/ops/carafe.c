@@ -18,7 +18,7 @@ struct mluOpCarafeStruct {
 /* Multiply-adds that are worth a second thread: about 10 microseconds of one. */
 enum { BLOCK_COST = 1 << 20 };
 
-enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 16, MAX_COLUMNS = 128, RING_BYTES = 1 << 19 };
+enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 16, RING_BYTES = 1 << 19 };
 
 static const struct mluop_rule set_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
@@ -148,10 +148,11 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
-/* Strips of many rows, since each needs K - 1 rows beside its own, whose columns make a ring of
-   about RING_BYTES. */
-static void use_ring(struct carafe_plan *plan, const struct carafe_shape *a, int threads) {
-  plan->rows = mluop_min(a->H, mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads)));
+/* Strips of many rows, since each needs K - 1 rows beside its own. The rows under its windows, of
+   as many columns as a strip has, stay in the second cache; so would a ring of them. */
+static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, int threads) {
+  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
+  plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
   const int64_t column_bytes =
       carafe_ring_rows(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
   plan->columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
@@ -162,15 +163,14 @@ static void use_ring(struct carafe_plan *plan, const struct carafe_shape *a, int
    fall into the same sets of the first cache, as they do at multiples of 2 KiB. */
 static struct carafe_plan plan_of(const struct carafe_shape *a, int64_t channels, int threads) {
   const int64_t parts = mluop_div_up(a->C, channels);
-  struct carafe_plan plan = {.part = a->C, .groups = 1, .rows = 1};
+  struct carafe_plan plan = {.part = a->C, .groups = 1};
   if (parts > 1) {
     plan.part = carafe_padded(mluop_div_up(a->C, parts));
   } else {
     plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
   }
-  plan.columns = mluop_min(a->W, MAX_COLUMNS);
   plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
-  if (plan.packed) use_ring(&plan, a, threads);
+  cut_strips(&plan, a, threads);
   return plan;
 }
 
@@ -257,8 +257,7 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_mask = grad_mask};
   const struct carafe_shape *a = &args.shape;
   const int threads = mluop_num_threads(handle);
-  struct carafe_plan spread = plan_of(a, BLOCK_CHANNELS, threads);
-  use_ring(&spread, a, threads);
+  const struct carafe_plan spread = plan_of(a, BLOCK_CHANNELS, threads);
   const int64_t spread_floats = carafe_weights_size(a) + 2 * ring_floats(a, &spread);
   args.plan = plan_of(a, a->C, threads);
   args.plan.packed = a->is_half;
