@@ -13,7 +13,7 @@ struct targets {
 };
 
 /* Pixels along the border that points of it lie next to, and for each the weights of the steps. */
-enum { TABLE = 16, MAX_COLUMNS = 2 * TABLE };
+enum { TABLE = 16, MAX_COLUMNS = 2 * TABLE, WORTH_A_TABLE = 8 /* channels */ };
 
 struct columns {
   int64_t count;
@@ -109,7 +109,7 @@ static void spread_border(const struct border_list *list, int64_t k, struct targ
   to.far = across.frac;
   if (to.far == 0.0f) to.high = NULL;
   if (to.low == NULL && to.high == NULL) return;
-  if (VL >= 8 && a->pool_size < TABLE) {
+  if (VL >= 8 && list->width >= WORTH_A_TABLE && a->pool_size < TABLE) {
     struct columns columns;
     find_columns(&columns, &border, list);
     if (a->is_half) {
