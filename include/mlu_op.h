@@ -537,8 +537,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t car
  * to half once.
  *
  * A tap outside the map is skipped: its weight is never looked at, even if it is infinite or NaN.
- * An output pixel whose window lies outside but for the centre is that one product. NaN and
- * infinity inside the window propagate. Results are the same bits for any number of threads.
+ * NaN and infinity inside the window propagate. Results are the same bits for any number of
+ * threads.
  *
  * @return The first of these that fits; output is untouched unless the status is SUCCESS:
  *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL.

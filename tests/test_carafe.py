@@ -104,7 +104,7 @@ def test_matches_the_reference_for_any_thread_count(
 
 
 def test_random_shapes(rng: Rng, handle: pymluops.Handle) -> None:
-    for _ in range(40):
+    for _ in range(25):
         n, h, w = (int(rng.integers(1, most)) for most in (3, 9, 12))
         k, s, g = (int(rng.choice(v)) for v in ((1, 3, 5, 7, 9), (1, 2, 3, 4, 5), (1, 2, 3, 8)))
         shape = Shape(n, h, w, int(rng.integers(1, 90)), k, g, s)
@@ -287,15 +287,14 @@ def test_wrong_numbers_are_blamed(change: dict[str, int], text: str) -> None:
 
 
 def test_a_large_output_is_streamed_to_the_same_values(rng: Rng, handle: pymluops.Handle) -> None:
-    """The output is larger than any last-level cache that matters, and its pixels are few."""
+    """The output is larger than half of a last-level cache of 32 MiB, and its pixels are few."""
     shape = Shape(1, 3, 3, 256, 3, 1, 2)
     x, m, _ = shape.tensors(rng, np.float32)
-    many = 1000
+    many = 500
     y = forward(
         Shape(many, 3, 3, 256, 3, 1, 2),
         np.repeat(x, many, axis=0),
         np.repeat(m, many, axis=0),
         handle=handle,
     )
-    single = forward(shape, x, m, handle=handle)
-    assert (y == single).all()
+    assert (y == forward(shape, x, m, handle=handle)).all()

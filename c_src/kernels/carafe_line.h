@@ -118,30 +118,34 @@ MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, cons
 }
 
 /* A function for every size of a tile, and the table of them. */
+/* clang-format off */
 #define LINE_FUNCTION(name, pixels, shared, vectors)                         \
   static void name##_##pixels##_##shared##_##vectors(const struct line *t) { \
     name(t, pixels, shared, vectors <= VECTORS ? vectors : VECTORS);         \
   }
-#define LINE_FUNCTIONS(name, pixels, shared)                                    \
-  LINE_FUNCTION(name, pixels, shared, 1)                                        \
-  LINE_FUNCTION(name, pixels, shared, 2)                                        \
-  LINE_FUNCTION(name, pixels, shared, 3) LINE_FUNCTION(name, pixels, shared, 4) \
-      LINE_FUNCTION(name, pixels, shared, 5) LINE_FUNCTION(name, pixels, shared, 6)
-#define LINE_ENTRY(name, pixels, shared)                                \
-  {                                                                     \
-    name##_##pixels##_##shared##_1, name##_##pixels##_##shared##_2,     \
-        name##_##pixels##_##shared##_3, name##_##pixels##_##shared##_4, \
-        name##_##pixels##_##shared##_5, name##_##pixels##_##shared##_6  \
-  }
-#define LINE_TABLE(name)                                                              \
-  LINE_FUNCTIONS(name, 1, 0)                                                          \
-  LINE_FUNCTIONS(name, 2, 0)                                                          \
-  LINE_FUNCTIONS(name, 3, 0)                                                          \
-  LINE_FUNCTIONS(name, 4, 0)                                                          \
-  LINE_FUNCTIONS(name, 3, 1) LINE_FUNCTIONS(name, 4, 1) static line_table name##s = { \
-      {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0),        \
-       LINE_ENTRY(name, 4, 0)},                                                       \
+#define LINE_FUNCTIONS(name, pixels, shared) \
+  LINE_FUNCTION(name, pixels, shared, 1)     \
+  LINE_FUNCTION(name, pixels, shared, 2)     \
+  LINE_FUNCTION(name, pixels, shared, 3)     \
+  LINE_FUNCTION(name, pixels, shared, 4)     \
+  LINE_FUNCTION(name, pixels, shared, 5)     \
+  LINE_FUNCTION(name, pixels, shared, 6)
+#define LINE_ENTRY(name, pixels, shared)                           \
+  {name##_##pixels##_##shared##_1, name##_##pixels##_##shared##_2, \
+   name##_##pixels##_##shared##_3, name##_##pixels##_##shared##_4, \
+   name##_##pixels##_##shared##_5, name##_##pixels##_##shared##_6}
+#define LINE_TABLE(name)                                                         \
+  LINE_FUNCTIONS(name, 1, 0)                                                     \
+  LINE_FUNCTIONS(name, 2, 0)                                                     \
+  LINE_FUNCTIONS(name, 3, 0)                                                     \
+  LINE_FUNCTIONS(name, 4, 0)                                                     \
+  LINE_FUNCTIONS(name, 3, 1)                                                     \
+  LINE_FUNCTIONS(name, 4, 1)                                                     \
+  static line_table name##s = {                                                  \
+      {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0),   \
+       LINE_ENTRY(name, 4, 0)},                                                  \
       {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)}};
+/* clang-format on */
 
 /* What a walk over the rows of an item works with. */
 struct walk {
