@@ -65,7 +65,8 @@ LINE_TABLE(sum_line)
 void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  struct carafe_source source = {.ring = (float *)scratch + carafe_weights_size(a), .strip = -1};
+  float *ring = args->plan.packed ? (float *)scratch + carafe_weights_size(a) : NULL;
+  struct carafe_source source = {.ring = ring, .strip = -1};
   struct line t = {.K = a->K,
                    .columns = {0, a->W},
                    .map = &source.rows,
