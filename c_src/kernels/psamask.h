@@ -16,6 +16,6 @@ struct psamask_args {
 };
 
 /* Bytes of scratch that the kernels need for each thread to stream. */
-enum { PSAMASK_COLLECT_SCRATCH = 1 << 15, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
+enum { PSAMASK_COLLECT_SCRATCH = 1 << 13, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
 
 #endif /* MLUOP_KERNELS_PSAMASK_H_ */

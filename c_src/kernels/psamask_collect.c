@@ -12,7 +12,8 @@ struct patch {
 };
 
 /* The target, written from its begin to its end. Streamed, it is put together in `buffer`, whose
-   first element stands for the start of the line that `target` points to. */
+   first element stands for the start of the line that `target` points to. Lines leave it a few at a
+   time: reading stops while many are written. */
 struct writer {
   float *target;
   float *buffer; /* NULL: write to the target itself */
@@ -22,8 +23,7 @@ struct writer {
 
 enum {
   CHUNK = 1024, /* floats added at once */
-  BUFFER = PSAMASK_COLLECT_SCRATCH / 4,
-  FLUSH = BUFFER / 2
+  FLUSH = 256   /* and those that may be there already: all have room in the scratch */
 };
 
 static void flush_lines(struct writer *w) {
@@ -121,7 +121,7 @@ MLUOP_INLINE void collect(const struct psamask_args *a, int64_t begin, int64_t e
         .run = cols.end - cols.begin,
         .rows = rows.end - rows.begin,
     };
-    put_patch(&w, a->source, &patch, 2 * (forward ? mask - 1 : map), stream);
+    put_patch(&w, a->source, &patch, forward ? mask - 1 : map, stream);
   }
   writer_end(&w);
 }
