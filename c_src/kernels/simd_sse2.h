@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included by simd.h only. SSE2: no FMA, no half conversion. */
+/* Included by simd.h only. SSE2: no FMA, no instructions for half. */
 #include <emmintrin.h>
 
 enum { VL = 4 };
@@ -21,9 +21,54 @@ MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   vf_store(copy, v);
   memcpy(p, copy, (size_t)n * sizeof(*p));
 }
+/* Half conversion: the steps of half.h for four numbers at once. */
+MLUOP_INLINE __m128i vi_choose_(__m128i mask, __m128i yes, __m128i no) {
+  return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
+}
+MLUOP_INLINE vf vf_of_halves_(__m128i halves) { /* one in each 32-bit lane */
+  const __m128i top_exponent = _mm_set1_epi32(0x0f800000), rebias = _mm_set1_epi32(0x38000000);
+  const __m128i magnitude = _mm_slli_epi32(_mm_and_si128(halves, _mm_set1_epi32(0x7fff)), 13);
+  const __m128i sign = _mm_slli_epi32(_mm_and_si128(halves, _mm_set1_epi32(0x8000)), 16);
+  const __m128i exponent = _mm_and_si128(magnitude, top_exponent);
+  const __m128i special = _mm_cmpeq_epi32(exponent, top_exponent);
+  const __m128i infinite = _mm_cmpeq_epi32(magnitude, top_exponent);
+  const __m128i quiet = _mm_andnot_si128(infinite, _mm_set1_epi32(0x00400000));
+  const __m128i normal = _mm_add_epi32(magnitude, rebias);
+  const __m128i subnormal = _mm_castps_si128(
+      _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(normal, _mm_set1_epi32(0x00800000))),
+                 _mm_castsi128_ps(_mm_set1_epi32(0x38800000))));
+  __m128i bits = vi_choose_(_mm_cmpeq_epi32(exponent, _mm_setzero_si128()), subnormal, normal);
+  bits = vi_choose_(special, _mm_or_si128(_mm_add_epi32(normal, rebias), quiet), bits);
+  return _mm_castsi128_ps(_mm_or_si128(bits, sign));
+}
+MLUOP_INLINE __m128i vf_to_halves_(vf v) { /* one in each 32-bit lane, sign-extended */
+  const __m128i bits = _mm_castps_si128(v);
+  const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7fffffff));
+  const __m128i sign = _mm_slli_epi32(_mm_srai_epi32(bits, 31), 15);
+  const __m128i shifted = _mm_srli_epi32(magnitude, 13);
+  const __m128i odd = _mm_and_si128(shifted, _mm_set1_epi32(1));
+  const __m128i rounding = _mm_add_epi32(odd, _mm_set1_epi32(0xfff - 0x38000000));
+  const __m128i normal = _mm_srli_epi32(_mm_add_epi32(magnitude, rounding), 13);
+  const __m128i subnormal =
+      _mm_sub_epi32(_mm_castps_si128(_mm_add_ps(_mm_castsi128_ps(magnitude), _mm_set1_ps(0.5f))),
+                    _mm_set1_epi32(0x3f000000));
+  const __m128i payload = _mm_and_si128(shifted, _mm_set1_epi32(0x3ff));
+  const __m128i nan = _mm_or_si128(payload, _mm_set1_epi32(0x7e00));
+  const __m128i is_small = _mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x38800000));
+  const __m128i is_large = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x477fffff));
+  const __m128i is_nan = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7f800000));
+  __m128i half = vi_choose_(is_small, subnormal, normal);
+  half = vi_choose_(is_large, _mm_set1_epi32(0x7c00), half);
+  half = vi_choose_(is_nan, nan, half);
+  return _mm_or_si128(half, sign);
+}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
-  return _mm_setr_ps(mluop_half_to_float(p[0]), mluop_half_to_float(p[1]),
-                     mluop_half_to_float(p[2]), mluop_half_to_float(p[3]));
+  const __m128i packed = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  return vf_of_halves_(_mm_unpacklo_epi16(packed, _mm_setzero_si128()));
+}
+MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
+  const __m128i halves = vf_to_halves_(v);
+  _mm_storel_epi64((__m128i *)(void *)p, _mm_packs_epi32(halves, halves));
 }
 MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
   uint16_t copy[VL] = {0};
@@ -31,11 +76,10 @@ MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
   return vf_load_half(copy);
 }
 MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
-  float copy[VL];
-  vf_store(copy, v);
-  for (int64_t i = 0; i < n; i++) p[i] = mluop_float_to_half(copy[i]);
+  uint16_t copy[VL];
+  vf_store_half(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
 }
-MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) { vf_store_half_part(p, v, VL); }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
