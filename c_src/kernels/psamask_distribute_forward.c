@@ -70,6 +70,19 @@ static void write_panel_row(struct panel *panel, int64_t pitch) {
                panel->width * (int64_t)sizeof(float));
 }
 
+/* Prefetches what the slab needs of the lanes. In one go, and the lines of a lane one after the
+   other: the memory is faster in that order than with a line of each lane for each tile. */
+static void prefetch_lanes(const struct slab *s, const struct lanes *l, int64_t shift) {
+  for (int64_t i = 0; i < l->count; i++) {
+    const int64_t begin = larger(s->begin, l->begin[i]), end = smaller(s->end, l->end[i]);
+    if (begin >= end) continue;
+    const uintptr_t row = (uintptr_t)s->masks + (uintptr_t)(l->at[i] + shift) * sizeof(float);
+    const uintptr_t row_end = row + (uintptr_t)end * sizeof(float);
+    uintptr_t line = (row + (uintptr_t)begin * sizeof(float)) / LINE_BYTES * LINE_BYTES;
+    for (; line < row_end; line += LINE_BYTES) mluop_prefetch((const void *)line);
+  }
+}
+
 /* Puts one panel together in `buffer`, and writes `before` meanwhile. */
 static void fill_panel(const struct psamask_args *a, const struct slab *s, float *buffer, int64_t p,
                        int64_t p_end, struct panel *before) {
@@ -83,10 +96,9 @@ static void fill_panel(const struct psamask_args *a, const struct slab *s, float
     struct lanes *next = &lanes[~block & 1];
     set_lanes(next, a, smaller(p + VL, a->H * a->W - 1),
               smaller(VL, larger(1, a->H * a->W - p - VL)));
+    prefetch_lanes(s, next, shift);
     for (int64_t row = 0; row < rows; row += VL) {
-      const int64_t tw = s->begin + row;
-      for (int i = 0; i < VL; i++) mluop_prefetch(s->masks + next->at[i] + shift + tw);
-      slab_tile(s, l, shift, tw, buffer + row * PANEL_PITCH + block * VL, PANEL_PITCH);
+      slab_tile(s, l, shift, s->begin + row, buffer + row * PANEL_PITCH + block * VL, PANEL_PITCH);
       for (due += before->rows; due >= tiles && before->written < before->rows; due -= tiles) {
         write_panel_row(before, s->pitch);
       }
