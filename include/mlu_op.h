@@ -194,6 +194,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t *que
 
 /**
  * Sets whether operators may trade reproducible results for speed. A new handle does not allow it.
+ * No operator of this library makes use of the permission: results are the same in both modes.
  *
  * @return MLUOP_STATUS_BAD_PARAM for a value outside the enum.
  */
