@@ -11,31 +11,11 @@ MLUOP_INLINE void vf_store(float *p, vf v) { vst1q_f32(p, v); }
 /* There is no store past the caches: the same names, for kernels written once. */
 MLUOP_INLINE void vf_stream(float *p, vf v) { vst1q_f32(p, v); }
 MLUOP_INLINE void vf_stream_end(void) {}
-MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
-  float copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vf_load(copy);
-}
-MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
-  float copy[VL];
-  vf_store(copy, v);
-  memcpy(p, copy, (size_t)n * sizeof(*p));
-}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
-MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
-  uint16_t copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vf_load_half(copy);
-}
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
-}
-MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
-  uint16_t copy[VL];
-  vf_store_half(copy, v);
-  memcpy(p, copy, (size_t)n * sizeof(*p));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
@@ -43,20 +23,6 @@ MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
   vst1q_f32(to, vaddq_f32(vld1q_f32(to), sums));
 }
 MLUOP_INLINE float vf_sum(vf v) { return vaddvq_f32(v); }
-MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
-  float copy[VL] = {0};
-  for (int64_t i = 0; i < VL; i++) {
-    if (i >= begin && i < end) memcpy(&copy[i], &p[i], sizeof(*p));
-  }
-  return vf_load(copy);
-}
-MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
-  float copy[VL];
-  vf_store(copy, v);
-  for (int64_t i = 0; i < VL; i++) {
-    if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
-  }
-}
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   const float32x4x2_t low = vtrnq_f32(rows[0], rows[1]), high = vtrnq_f32(rows[2], rows[3]);
   rows[0] = vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));
@@ -72,16 +38,6 @@ MLUOP_INLINE vi vi_set(int32_t x) { return vdupq_n_s32(x); }
 MLUOP_INLINE vi vi_load(const int32_t *p) { return vld1q_s32(p); }
 MLUOP_INLINE void vi_store(int32_t *p, vi v) { vst1q_s32(p, v); }
 MLUOP_INLINE void vi_stream(int32_t *p, vi v) { vst1q_s32(p, v); }
-MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
-  int32_t copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vi_load(copy);
-}
-MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
-  int32_t copy[VL];
-  vi_store(copy, v);
-  memcpy(p, copy, (size_t)n * sizeof(*p));
-}
 MLUOP_INLINE vm vf_greater(vf a, vf b) { return vcgtq_f32(a, b); }
 MLUOP_INLINE vm vf_nonzero(vf v) { return vmvnq_u32(vceqzq_f32(v)); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
@@ -94,3 +50,5 @@ MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
                             table[at[3] & 15]};
   return vf_load(values);
 }
+
+#include "kernels/simd_part.h"

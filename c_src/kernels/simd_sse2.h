@@ -11,16 +11,6 @@ MLUOP_INLINE void vf_store(float *p, vf v) { _mm_storeu_ps(p, v); }
 /* Past the caches; p is aligned to the vector. vf_stream_end orders what was streamed. */
 MLUOP_INLINE void vf_stream(float *p, vf v) { _mm_stream_ps(p, v); }
 MLUOP_INLINE void vf_stream_end(void) { _mm_sfence(); }
-MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
-  float copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vf_load(copy);
-}
-MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
-  float copy[VL];
-  vf_store(copy, v);
-  memcpy(p, copy, (size_t)n * sizeof(*p));
-}
 /* Half conversion: the steps of half.h for four numbers at once. */
 MLUOP_INLINE __m128i vi_choose_(__m128i mask, __m128i yes, __m128i no) {
   return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
@@ -70,16 +60,6 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   const __m128i halves = vf_to_halves_(v);
   _mm_storel_epi64((__m128i *)(void *)p, _mm_packs_epi32(halves, halves));
 }
-MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
-  uint16_t copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vf_load_half(copy);
-}
-MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
-  uint16_t copy[VL];
-  vf_store_half(copy, v);
-  memcpy(p, copy, (size_t)n * sizeof(*p));
-}
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
@@ -90,20 +70,6 @@ MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
 MLUOP_INLINE float vf_sum(vf v) {
   const __m128 two = _mm_add_ps(v, _mm_movehl_ps(v, v));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
-}
-MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
-  float copy[VL] = {0};
-  for (int64_t i = 0; i < VL; i++) {
-    if (i >= begin && i < end) memcpy(&copy[i], &p[i], sizeof(*p));
-  }
-  return vf_load(copy);
-}
-MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
-  float copy[VL];
-  vf_store(copy, v);
-  for (int64_t i = 0; i < VL; i++) {
-    if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
-  }
 }
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
@@ -118,16 +84,6 @@ MLUOP_INLINE vi vi_load(const int32_t *p) {
 }
 MLUOP_INLINE void vi_store(int32_t *p, vi v) { _mm_storeu_si128((__m128i *)(void *)p, v); }
 MLUOP_INLINE void vi_stream(int32_t *p, vi v) { _mm_stream_si128((__m128i *)(void *)p, v); }
-MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
-  int32_t copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vi_load(copy);
-}
-MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
-  int32_t copy[VL];
-  vi_store(copy, v);
-  memcpy(p, copy, (size_t)n * sizeof(*p));
-}
 MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm_cmpgt_ps(a, b); }
 MLUOP_INLINE vm vf_nonzero(vf v) { return _mm_cmpneq_ps(v, _mm_setzero_ps()); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) {
@@ -142,3 +98,5 @@ MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
   vi_store(at, i);
   return _mm_setr_ps(table[at[0] & 15], table[at[1] & 15], table[at[2] & 15], table[at[3] & 15]);
 }
+
+#include "kernels/simd_part.h"

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Included by the headers of instruction sets that have no masked loads and stores: parts of a
+ * vector go through an array, for not a byte past them may be touched. */
+
+MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
+  float copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vf_load(copy);
+}
+MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
+  float copy[VL];
+  vf_store(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
+MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
+  uint16_t copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vf_load_half(copy);
+}
+MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
+  uint16_t copy[VL];
+  vf_store_half(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
+MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
+  float copy[VL] = {0};
+  for (int64_t i = 0; i < VL; i++) {
+    if (i >= begin && i < end) memcpy(&copy[i], &p[i], sizeof(*p));
+  }
+  return vf_load(copy);
+}
+MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
+  float copy[VL];
+  vf_store(copy, v);
+  for (int64_t i = 0; i < VL; i++) {
+    if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
+  }
+}
+MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
+  int32_t copy[VL] = {0};
+  memcpy(copy, p, (size_t)n * sizeof(*p));
+  return vi_load(copy);
+}
+MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
+  int32_t copy[VL];
+  vi_store(copy, v);
+  memcpy(p, copy, (size_t)n * sizeof(*p));
+}
