@@ -61,6 +61,7 @@ def speaks_of(stem: str, family: str) -> bool:
         ("pymluops/ops", "*.py"),
         ("pymluops/reference", "[!_]*.py"),
         ("benchmarks/cases", "*.py"),
+        ("benchmarks/plain", "*.c"),
         ("docs/operators", "*.md"),
     ],
 )
@@ -98,6 +99,12 @@ def test_kernels_are_listed_written_and_used() -> None:
 def test_c_calls_cover_every_operator() -> None:
     table = set(re.findall(r'^    \{"(mluOp\w+)"', text("tests/c/calls.c"), re.MULTILINE))
     assert {snake_case(name) for name in table} == OPERATORS
+
+
+def test_values_of_every_operator_are_compared_in_c() -> None:
+    test = text("tests/c/test_values.c")
+    called = {name for name in FUNCTIONS if f" {name}(" in test or f"({name}(" in test}
+    assert {snake_case(name) for name in called} >= OPERATORS
 
 
 def test_python_has_every_operator() -> None:
