@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Handles: their settings, and the default handle of a thread."""
+
+import copy
+import gc
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from python_calls import CALLS
+
+import pymluops
+from pymluops import Handle
+from pymluops.capi import ffi, lib
+
+
+def test_handle_settings():
+    with Handle(num_threads=3, atomics=True) as handle:
+        assert handle.num_threads == 3
+        assert handle.atomics
+        mode = ffi.new("mluOpAtomicsMode_t *")
+        assert lib.mluOpGetAtomicsMode(handle.cdata, mode) == 0
+        assert mode[0] == pymluops.capi.AtomicsMode.ALLOWED
+        handle.atomics = False
+        handle.num_threads = 0
+        assert handle.num_threads >= 1
+        assert handle.isa_name == pymluops.supported_isas()[0]
+        assert repr(handle).startswith(f"<pymluops.Handle isa={handle.isa_name} num_threads=")
+    assert repr(handle) == "<pymluops.Handle closed>"
+
+
+def test_closed_handle():
+    handle = Handle()
+    handle.close()
+    handle.close()
+    assert handle.closed
+    for use in (
+        lambda: CALLS["psamask_forward"](handle=handle),
+        lambda: handle.isa_name,
+        lambda: handle.num_threads,
+        lambda: handle.cdata,
+    ):
+        with pytest.raises(pymluops.NotInitializedError, match="the handle is closed"):
+            use()
+
+
+def test_handles_are_not_copied():
+    with Handle() as handle:
+        for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                duplicate(handle)
+
+
+def test_wrong_settings():
+    with pytest.raises(pymluops.BadParamError, match="num_threads is -1"):
+        Handle(num_threads=-1)
+    for function in (pymluops.set_num_threads, lambda n: pymluops.threads(n).__enter__()):
+        before = pymluops.get_num_threads()
+        with pytest.raises(pymluops.BadParamError, match="num_threads is -2"):
+            function(-2)
+        with pytest.raises(pymluops.BadTypeError, match="num_threads: 'two' given"):
+            function("two")
+        assert pymluops.get_num_threads() == before
+
+
+def test_unknown_isa(monkeypatch):
+    monkeypatch.setenv("MLUOP_CPU_ISA", "sse9")
+    with pytest.raises(pymluops.ArchMismatchError, match=r'MLUOP_CPU_ISA is "sse9", expected one'):
+        Handle()
+
+
+def test_forced_isa(handle, isa):
+    assert handle.isa_name == isa
+    assert np.any(CALLS["carafe_forward"](handle=handle))
+
+
+def test_handles_do_not_leak():
+    gc.collect()
+    for _ in range(1000):
+        Handle()
+    with Handle() as handle:
+        assert handle.num_threads >= 1
+
+
+def test_default_handle_is_of_the_thread():
+    mine = pymluops.default_handle()
+    assert pymluops.default_handle() is mine
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(pymluops.default_handle).result() is not mine
+    mine.close()
+    assert pymluops.default_handle() is not mine
+    assert np.any(CALLS["psamask_forward"]())
