@@ -41,14 +41,28 @@ struct deform_roi_pool_blocks {
 /* grad_input is cut into tiles, each of which belongs to one thread. A list per tile has the bins
    that may touch it; a bin that may touch more than DEFORM_ROI_POOL_MAX_TILES is in the list of its
    image instead. */
-enum { DEFORM_ROI_POOL_MAX_TILES = 8 };
+enum { DEFORM_ROI_POOL_MAX_TILES = 16 };
+
+/* grad_input is cleared by blocks of so many bytes, if it is not cleared by tiles. */
+enum { DEFORM_ROI_POOL_CLEAR_BYTES = 1 << 16 };
+
+/* The lists of a bin: `across` of each of `down` rows of tiles. */
+struct deform_roi_pool_place {
+  uint32_t list;
+  uint16_t down, across;
+};
 
 struct deform_roi_pool_tiles {
   int shift_h, shift_w;        /* a tile has 2^shift_h rows and 2^shift_w columns */
   int64_t down, across, count; /* tiles of an image, and of all */
   int64_t channels;            /* of a tile */
-  uint32_t *starts; /* list t is entries[starts[t]] to entries[starts[t + 1]]; tiles, then images */
-  uint32_t *entries; /* places in `bins` */
+  int64_t lists;               /* one for each tile, then one for each image */
+  int64_t max_tiles;           /* as many as let all entries be counted in 32 bits */
+  int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
+  struct deform_roi_pool_place *places; /* of `bins` */
+  uint32_t *next;                       /* [chunks][lists]: where the next entry of a chunk goes */
+  uint32_t *starts;                     /* list t is entries[starts[t]] to entries[starts[t + 1]] */
+  uint32_t *entries;                    /* places in `bins`, in their order */
 };
 
 struct deform_roi_pool_args {
@@ -64,6 +78,7 @@ struct deform_roi_pool_args {
   float spatial_scale, gamma;
   int is_half;
   int stream;                     /* a float result is larger than the caches */
+  int in_place;                   /* grad_input is cleared first, and its tiles are added to it */
   int64_t max_taps_h, max_taps_w; /* of one bin */
   struct deform_roi_pool_blocks blocks;
   struct deform_roi_pool_tiles tiles;

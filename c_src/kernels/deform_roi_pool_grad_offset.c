@@ -4,6 +4,10 @@
 /* Vectors of channels whose gradients are held in registers at once. */
 enum { VECTORS = VL == 16 ? 16 : 8 };
 
+/* The gradient of a bin is prefetched while the ones before it are worked on, so many bytes of it.
+ */
+enum { AHEAD = 2, PREFETCH_GRADIENT = 1 << 12 };
+
 /* Sums over channels, a lane each: gradient times the slope of the value. */
 struct slopes {
   vf x, y;
@@ -62,6 +66,12 @@ MLUOP_INLINE void store_slopes(const struct deform_roi_pool_args *a, const struc
   mluop_store_as(a->grad_offset, at + plane, y, is_half);
 }
 
+MLUOP_INLINE void prefetch_gradient(const struct deform_roi_pool_args *a, int64_t item) {
+  const int64_t bytes = a->C * (a->is_half ? 2 : 4);
+  const char *gradient = (const char *)a->grad_output + a->bins[item].index * bytes;
+  for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
+}
+
 /* Item: a bin, in the order of `bins`. */
 void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin, int64_t end,
                                                 void *scratch) {
@@ -70,6 +80,7 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
   place_taps(a, scratch, taps);
   prepare_bin(a, begin, &taps[0]);
   for (int64_t item = begin; item < end; item++) {
+    if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
     if (item + 1 < end) prepare_bin(a, item + 1, &taps[(item + 1 - begin) & 1]);
     if (a->is_half) {
       store_slopes(a, &taps[(item - begin) & 1], 1);

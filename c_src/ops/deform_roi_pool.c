@@ -3,7 +3,7 @@
 
 #include "core/contract.h"
 #include "kernels/half.h"
-#include "ops/deform_roi_pool_plan.h"
+#include "ops/deform_roi_pool_tiles.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
@@ -205,6 +205,6 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   if (offset != NULL) {
     mluop_deform_roi_pool_run_bins(handle, &args, handle->kernels->deform_roi_pool_grad_offset);
   }
-  mluop_deform_roi_pool_run_tiles(handle, &args, handle->kernels->deform_roi_pool_grad_input);
+  mluop_deform_roi_pool_run_tiles(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ops/deform_roi_pool_plan.h"
-
-/* Memory that a thread works on at a time: half of a usual L2 cache. */
-enum { NEAR_BYTES = 1 << 19 };
+#include "ops/deform_roi_pool_tiles.h"
 
 /* A block of pixels for the order of the bins; about what the L1 cache holds. */
 enum { BLOCK_BYTES = 1 << 14 };
@@ -13,16 +10,10 @@ enum { STRIP_ROWS = 16 };
 /* Below so many bins their order does not matter. */
 enum { FEW_BINS = 1024 };
 
-enum { TILE_SHIFT_H = 3, TILE_CHANNELS = 1024, MIN_TILES = 16 };
+/* Costs, in nanoseconds: of a bin, and of a thousand floats. */
+enum { BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
 
-/* Costs, in nanoseconds: of a share of work, of a bin, and of a thousand floats. */
-enum { SHARE_COST = 20000, BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
-
-static int64_t bins_of(const struct deform_roi_pool_args *args) {
-  return args->R * args->pooled_h * args->pooled_w;
-}
-
-/* ------------------------------------------------------------------------- order and tiles */
+/* --------------------------------------------------------------------------------- order */
 
 static void cut_blocks(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_blocks *blocks = &args->blocks;
@@ -31,7 +22,8 @@ static void cut_blocks(struct deform_roi_pool_args *args) {
   while (blocks->shift < 6 && pixel_bytes << (2 * blocks->shift + 2) <= BLOCK_BYTES)
     blocks->shift++;
   blocks->strip_shift = 0;
-  while (pixel_bytes * STRIP_ROWS << (blocks->shift + blocks->strip_shift + 1) <= NEAR_BYTES &&
+  while (pixel_bytes * STRIP_ROWS << (blocks->shift + blocks->strip_shift + 1) <=
+             DEFORM_ROI_POOL_NEAR_BYTES &&
          INT64_C(1) << (blocks->shift + blocks->strip_shift) < args->W) {
     blocks->strip_shift++;
   }
@@ -42,77 +34,37 @@ static void cut_blocks(struct deform_roi_pool_args *args) {
 
 static bool worth_sorting(const struct deform_roi_pool_args *args) {
   const int64_t map_bytes = args->N * args->H * args->W * args->C * (args->is_half ? 2 : 4);
-  return bins_of(args) >= FEW_BINS && map_bytes > NEAR_BYTES &&
-         args->blocks.count <= 4 * bins_of(args);
-}
-
-static void count_tiles(struct deform_roi_pool_args *args) {
-  struct deform_roi_pool_tiles *tiles = &args->tiles;
-  tiles->down = ((args->H - 1) >> tiles->shift_h) + 1;
-  tiles->across = ((args->W - 1) >> tiles->shift_w) + 1;
-  tiles->count = args->N * tiles->down * tiles->across;
-}
-
-/* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: the
-   order of the bins of a tile does not depend on the threads. */
-static void cut_tiles(struct deform_roi_pool_args *args) {
-  struct deform_roi_pool_tiles *tiles = &args->tiles;
-  tiles->channels = mluop_min(args->C, TILE_CHANNELS);
-  tiles->shift_h = TILE_SHIFT_H;
-  tiles->shift_w = 0;
-  while ((int64_t)sizeof(float) * tiles->channels << (tiles->shift_h + tiles->shift_w + 1) <=
-             NEAR_BYTES &&
-         INT64_C(1) << tiles->shift_w < args->W) {
-    tiles->shift_w++;
-  }
-  count_tiles(args);
-  while (tiles->count < MIN_TILES && tiles->shift_h + tiles->shift_w > 4) {
-    if (tiles->shift_w >= tiles->shift_h) {
-      tiles->shift_w--;
-    } else {
-      tiles->shift_h--;
-    }
-    count_tiles(args);
-  }
+  return mluop_deform_roi_pool_bins(args) >= FEW_BINS && map_bytes > DEFORM_ROI_POOL_NEAR_BYTES &&
+         args->blocks.count <= 4 * mluop_deform_roi_pool_bins(args);
 }
 
 /* ------------------------------------------------------------------------------- memory */
 
 static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* Memory that is handed out from its beginning; without any, its size is found. */
-struct arena {
-  char *memory;
-  size_t used;
-};
-
-static void *take(struct arena *arena, int64_t count, size_t size) {
+void *mluop_deform_roi_pool_take(struct deform_roi_pool_arena *arena, int64_t count, size_t size) {
   void *taken = arena->memory != NULL ? arena->memory + arena->used : NULL;
   arena->used += round_up((size_t)count * size);
   return taken;
 }
 
-static void lay_out(struct deform_roi_pool_args *args, int threads, struct arena *arena) {
-  const int64_t bins = bins_of(args);
-  args->rois = take(arena, args->R, sizeof(*args->rois));
-  args->unsorted_bins = args->bins = take(arena, bins, sizeof(*args->bins));
+static void lay_out(struct deform_roi_pool_args *args, int threads,
+                    struct deform_roi_pool_arena *arena) {
+  const int64_t bins = mluop_deform_roi_pool_bins(args);
+  args->rois = mluop_deform_roi_pool_take(arena, args->R, sizeof(*args->rois));
+  args->unsorted_bins = args->bins = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->bins));
   if (worth_sorting(args)) {
-    args->unsorted_bins = take(arena, bins, sizeof(*args->bins));
-    args->keys = take(arena, bins, sizeof(*args->keys));
-    args->block_starts = take(arena, args->blocks.count, sizeof(*args->block_starts));
+    args->unsorted_bins = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->bins));
+    args->keys = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->keys));
+    args->block_starts =
+        mluop_deform_roi_pool_take(arena, args->blocks.count, sizeof(*args->block_starts));
   }
   size_t work = (size_t)(args->max_taps_h + args->max_taps_w) * sizeof(struct deform_roi_pool_tap);
   work *= 2;
   if (args->output != NULL && args->stream) work += (size_t)args->C * sizeof(float);
-  if (args->grad_input != NULL) {
-    struct deform_roi_pool_tiles *tiles = &args->tiles;
-    tiles->entries = take(arena, bins * DEFORM_ROI_POOL_MAX_TILES, sizeof(*tiles->entries));
-    tiles->starts = take(arena, tiles->count + args->N + 2, sizeof(*tiles->starts));
-    const int64_t pixels = INT64_C(1) << (tiles->shift_h + tiles->shift_w);
-    work += (size_t)((pixels + 1) * mluop_div_up(tiles->channels, 16) * 16) * sizeof(float);
-  }
+  if (args->grad_input != NULL) work += mluop_deform_roi_pool_lay_out_tiles(args, arena);
   args->work_stride = round_up(work);
-  args->work = take(arena, threads, args->work_stride);
+  args->work = mluop_deform_roi_pool_take(arena, threads, args->work_stride);
 }
 
 size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
@@ -121,11 +73,13 @@ size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_a
   args->max_taps_h = mluop_min(2 * args->H, 4 * samples);
   args->max_taps_w = mluop_min(2 * args->W, 4 * samples);
   const int64_t floats =
-      (args->grad_input != NULL ? args->N * args->H * args->W : bins_of(args)) * args->C;
+      (args->grad_input != NULL ? args->N * args->H * args->W : mluop_deform_roi_pool_bins(args)) *
+      args->C;
   args->stream = !args->is_half && (size_t)floats * sizeof(float) > handle->cache_bytes;
+  args->in_place = args->grad_input != NULL && !args->is_half && !args->stream && args->C >= 16;
   cut_blocks(args);
-  if (args->grad_input != NULL) cut_tiles(args);
-  struct arena arena = {NULL, 0};
+  if (args->grad_input != NULL) mluop_deform_roi_pool_cut_tiles(args);
+  struct deform_roi_pool_arena arena = {NULL, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
   return arena.used;
 }
@@ -134,22 +88,18 @@ size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_a
 
 void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
                                    void *scratch) {
-  struct arena arena = {scratch, 0};
+  struct deform_roi_pool_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
-  struct mluop_job job = {
-      .kernel = handle->kernels->deform_roi_pool_locate,
-      .args = args,
-      .count = args->R,
-      .grain = mluop_grain(SHARE_COST, LOCATE_COST * args->pooled_h * args->pooled_w),
-      .schedule = MLUOP_STATIC};
+  struct mluop_job job = {.kernel = handle->kernels->deform_roi_pool_locate,
+                          .args = args,
+                          .count = args->R,
+                          .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST,
+                                               LOCATE_COST * args->pooled_h * args->pooled_w),
+                          .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
   job.count = 1;
   if (args->keys != NULL) {
     job.kernel = handle->kernels->deform_roi_pool_sort;
-    mluop_parallel_for(handle, &job);
-  }
-  if (args->grad_input != NULL) {
-    job.kernel = handle->kernels->deform_roi_pool_list;
     mluop_parallel_for(handle, &job);
   }
 }
@@ -161,8 +111,7 @@ static double touched(float bin, int32_t grid, int64_t extent) {
   return size + 2.0 < 2.0 * grid ? size + 2.0 : 2.0 * grid;
 }
 
-/* What a bin costs on average. */
-static int64_t bin_cost(const struct deform_roi_pool_args *args) {
+int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) {
   double pixels = 0.0;
   for (int64_t r = 0; r < args->R; r++) {
     const struct deform_roi_pool_roi *roi = &args->rois[r];
@@ -177,29 +126,17 @@ static int64_t bin_cost(const struct deform_roi_pool_args *args) {
    one is waited for. */
 void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
                                     mluop_kernel *kernel) {
-  const int64_t bins = bins_of(args), shares = 16 * (int64_t)mluop_num_threads(handle);
+  const int64_t bins = mluop_deform_roi_pool_bins(args),
+                shares = 16 * (int64_t)mluop_num_threads(handle);
   const struct mluop_job job = {
       .kernel = kernel,
       .args = args,
       .count = bins,
-      .grain = mluop_max(mluop_grain(SHARE_COST, bin_cost(args)), bins / shares),
+      .grain =
+          mluop_max(mluop_grain(DEFORM_ROI_POOL_SHARE_COST, mluop_deform_roi_pool_bin_cost(args)),
+                    bins / shares),
       .schedule = MLUOP_DYNAMIC,
       .scratch = args->work,
       .scratch_stride = args->work_stride};
-  mluop_parallel_for(handle, &job);
-}
-
-void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
-                                     mluop_kernel *kernel) {
-  const struct deform_roi_pool_tiles *tiles = &args->tiles;
-  const int64_t items = tiles->count * mluop_div_up(args->C, tiles->channels);
-  const int64_t cost = bins_of(args) * bin_cost(args) + args->N * args->H * args->W * args->C / 16;
-  const struct mluop_job job = {.kernel = kernel,
-                                .args = args,
-                                .count = items,
-                                .grain = mluop_grain(SHARE_COST, cost / items),
-                                .schedule = MLUOP_DYNAMIC,
-                                .scratch = args->work,
-                                .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);
 }

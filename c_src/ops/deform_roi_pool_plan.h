@@ -16,10 +16,31 @@ size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_a
 void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
                                    void *scratch);
 
-/* Runs a kernel over all bins, or over all tiles of grad_input. */
+/* Runs a kernel over all bins. */
 void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
                                     mluop_kernel *kernel);
-void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
-                                     mluop_kernel *kernel);
+
+/* For the plan and its tiles alone. */
+
+/* Memory that a thread works on at a time: half of a usual L2 cache. */
+enum { DEFORM_ROI_POOL_NEAR_BYTES = 1 << 19 };
+
+/* A share of work that is worth a thread, in nanoseconds. */
+enum { DEFORM_ROI_POOL_SHARE_COST = 20000 };
+
+static inline int64_t mluop_deform_roi_pool_bins(const struct deform_roi_pool_args *args) {
+  return args->R * args->pooled_h * args->pooled_w;
+}
+
+/* What a bin costs on average, in nanoseconds. */
+int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args);
+
+/* Memory that is handed out from its beginning; without any, its size is found. */
+struct deform_roi_pool_arena {
+  char *memory;
+  size_t used;
+};
+
+void *mluop_deform_roi_pool_take(struct deform_roi_pool_arena *arena, int64_t count, size_t size);
 
 #endif /* MLUOP_OPS_DEFORM_ROI_POOL_PLAN_H_ */
