@@ -34,7 +34,8 @@ struct carafe_forward_args {
 
 struct carafe_backward_args {
   struct carafe_shape shape;
-  struct carafe_plan plan;
+  struct carafe_plan plan; /* of blocks of whole groups */
+  int64_t part;            /* channels of a group that are done together */
   const void *input, *mask, *grad_output;
   void *grad_input, *grad_mask;
 };
@@ -86,10 +87,25 @@ static inline int64_t carafe_weights_size(const struct carafe_shape *shape) {
   return shape->is_half ? CARAFE_SEGMENT * carafe_padded(4 * shape->K * shape->K) : 0;
 }
 
-/* Floats for the gradients of 4 pixels of the output and of their masks, if those are halves. */
-static inline int64_t carafe_pixels_size(const struct carafe_shape *shape) {
-  const int64_t pixel = carafe_padded(shape->C) + shape->K * shape->K;
-  return shape->is_half ? carafe_padded(4 * pixel) : 0;
+/* Backward, floats of scratch memory: for a tile of grad_output if it is half; for the rows of the input under the
+   windows of a strip, one part of the channels and all; for the sums of grad_input that are not
+   complete. */
+static inline int64_t carafe_grads_size(const struct carafe_backward_args *args) {
+  return args->shape.is_half ? 4 * carafe_padded(args->part) : 0;
+}
+
+static inline int64_t carafe_part_floats(const struct carafe_backward_args *args) {
+  return carafe_ring_rows(&args->shape) * carafe_ring_columns(&args->shape, &args->plan) *
+         args->plan.groups * carafe_padded(args->part);
+}
+
+static inline int64_t carafe_input_floats(const struct carafe_backward_args *args) {
+  return carafe_div_up(args->shape.C, args->part) * carafe_part_floats(args);
+}
+
+static inline int64_t carafe_sums_floats(const struct carafe_backward_args *args) {
+  return 2 * carafe_div_up(args->shape.C, args->part) * carafe_ring_rows(&args->shape) *
+         args->plan.columns * args->plan.groups * carafe_padded(args->part);
 }
 
 #endif /* MLUOP_KERNELS_CARAFE_H_ */

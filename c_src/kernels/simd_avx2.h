@@ -38,10 +38,10 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   memcpy(p, copy, (size_t)n * sizeof(*p));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
-MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
+MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m256 halves = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
   const __m128 sums = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
-  _mm_storeu_ps(to, _mm_add_ps(_mm_loadu_ps(to), sums));
+  _mm_storeu_ps(to, sums);
 }
 MLUOP_INLINE float vf_sum(vf v) {
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

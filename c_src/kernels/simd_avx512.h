@@ -32,7 +32,7 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   _mm256_mask_storeu_epi16(p, vf_first_(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
-MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
+MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
   const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
   const __m512 quarters = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, _MM_SHUFFLE(1, 0, 1, 0)),
@@ -40,7 +40,7 @@ MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m256 halves =
       _mm256_add_ps(_mm512_castps512_ps256(quarters), _mm512_extractf32x8_ps(quarters, 1));
   const __m128 sums = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
-  _mm_storeu_ps(to, _mm_add_ps(_mm_loadu_ps(to), sums));
+  _mm_storeu_ps(to, sums);
 }
 MLUOP_INLINE float vf_sum(vf v) { return _mm512_reduce_add_ps(v); }
 MLUOP_INLINE __mmask16 vf_span_(int64_t begin, int64_t end) {

@@ -18,9 +18,8 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
-MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
-  const float32x4_t sums = vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d));
-  vst1q_f32(to, vaddq_f32(vld1q_f32(to), sums));
+MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
+  vst1q_f32(to, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
 }
 MLUOP_INLINE float vf_sum(vf v) { return vaddvq_f32(v); }
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {

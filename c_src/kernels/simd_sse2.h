@@ -61,11 +61,11 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   _mm_storel_epi64((__m128i *)(void *)p, _mm_packs_epi32(halves, halves));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
-MLUOP_INLINE void vf_add_sums4(float *to, vf a, vf b, vf c, vf d) {
+MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
   const __m128 cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
   const __m128 sums = _mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab));
-  _mm_storeu_ps(to, _mm_add_ps(_mm_loadu_ps(to), sums));
+  _mm_storeu_ps(to, sums);
 }
 MLUOP_INLINE float vf_sum(vf v) {
   const __m128 two = _mm_add_ps(v, _mm_movehl_ps(v, v));

@@ -20,6 +20,8 @@ enum { BLOCK_COST = 1 << 20 };
 
 enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 16, RING_BYTES = 1 << 19 };
 
+enum { MIN_BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 19 };
+
 static const struct mluop_rule set_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
@@ -174,6 +176,26 @@ static struct carafe_plan plan_of(const struct carafe_shape *a, int64_t channels
   return plan;
 }
 
+/* A strip of columns is narrow enough for the second cache to hold what its rows need: the input
+   under the windows, the sums that are not complete, and grad_output. Where it begins does not
+   depend on the number of threads. */
+static void plan_backward(struct carafe_backward_args *args, int threads) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t parts = mluop_div_up(a->C, BLOCK_CHANNELS);
+  struct carafe_plan plan = {.groups = 1, .part = a->C};
+  if (parts == 1) plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
+  args->part = parts > 1 ? carafe_padded(mluop_div_up(a->C, parts)) : a->C;
+  plan.packed = 1;
+  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
+  plan.rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
+  const int64_t pixel = plan.groups * mluop_div_up(a->C, args->part) * carafe_padded(args->part);
+  const int64_t column_bytes =
+      (2 * carafe_ring_rows(a) + a->S * a->S) * pixel * (int64_t)sizeof(float);
+  const int64_t columns = mluop_max(STRIP_BYTES / column_bytes - (a->K - 1), MIN_BACKWARD_COLUMNS);
+  plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
+  args->plan = plan;
+}
+
 /* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
 static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
                 const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
@@ -256,17 +278,12 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_input = grad_input,
                                       .grad_mask = grad_mask};
   const struct carafe_shape *a = &args.shape;
-  const int threads = mluop_num_threads(handle);
-  const struct carafe_plan spread = plan_of(a, BLOCK_CHANNELS, threads);
-  const int64_t spread_floats = carafe_weights_size(a) + 2 * ring_floats(a, &spread);
-  args.plan = plan_of(a, a->C, threads);
-  args.plan.packed = a->is_half;
-  const int64_t floats = carafe_pixels_size(a) + (a->is_half ? ring_floats(a, &args.plan) : 0);
+  plan_backward(&args, mluop_num_threads(handle));
+  const int64_t floats = carafe_weights_size(a) + carafe_grads_size(&args) +
+                         carafe_input_floats(&args) + carafe_sums_floats(&args);
   void *scratch;
   size_t stride;
-  if (!reserve(&call, mluop_max(floats, spread_floats), &scratch, &stride, &status)) return status;
-  run(handle, handle->kernels->carafe_grad_mask, &args, a, &args.plan, scratch, stride);
-  args.plan = spread;
-  run(handle, handle->kernels->carafe_grad_input, &args, a, &args.plan, scratch, stride);
+  if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
+  run(handle, handle->kernels->carafe_backward, &args, a, &args.plan, scratch, stride);
   return MLUOP_STATUS_SUCCESS;
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_KERNELS_CARAFE_GRAD_INPUT_H_
+#define MLUOP_KERNELS_CARAFE_GRAD_INPUT_H_
+
+/* grad_input is owned in strips. Row by row of grad_output, a thread adds to a ring of those rows
+   of its strip that are in reach of the windows; a row that nothing more is added to is written
+   out. For each element the order of additions is that of the rows and columns of grad_output,
+   wherever rows of strips begin. */
+
+#include "kernels/carafe_line.h"
+
+/* Rounding errors grow with the length of a sum: above this K, each row of grad_output is summed on
+   its own first. */
+enum { MAX_DIRECT_K = 11 };
+
+MLUOP_INLINE void load_values(vf value[PIXELS][VECTORS], const struct line *t, int64_t from,
+                              int pixels, int vectors) {
+  const int64_t last = t->length - (vectors - 1) * VL;
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    const int64_t at = from + t->values_pixel[e];
+    MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
+      value[e][v] = vf_load_as(t->values, at + v * VL, t->is_half);
+    }
+    value[e][vectors - 1] =
+        last == VL ? vf_load_as(t->values, at + (vectors - 1) * VL, t->is_half)
+                   : vf_load_part_as(t->values, at + (vectors - 1) * VL, last, t->is_half);
+  }
+}
+
+/* grad_output is read once, from far away: asks for a tile that comes later. */
+MLUOP_INLINE void ask_for_values(const struct line *t, int64_t from, int pixels, int vectors) {
+  const int64_t size = t->is_half ? 2 : 4;
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    const char *at = (const char *)t->values + (from + t->values_pixel[e]) * size;
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(at + v * VL * size);
+  }
+}
+
+MLUOP_INLINE void spread_line(const struct line *t, int pixels, int shared, int vectors) {
+  const float *weights = t->weights;
+  int64_t from = t->at;
+  for (int64_t j = t->j; j < t->end; j += t->step) {
+    vf value[PIXELS][VECTORS];
+    load_values(value, t, from, pixels, vectors);
+    ask_for_values(t, from + 2 * t->values_step, pixels, vectors);
+    pass_rows(value, t, weights, j, pixels, shared, vectors, 1);
+    weights += t->weights_step;
+    from += t->values_step;
+  }
+}
+
+LINE_TABLE(spread_line)
+
+struct spread {
+  const struct carafe_backward_args *args;
+  const struct carafe_item *item; /* the strip's columns and groups, all channels of those */
+  int64_t begin, end;             /* the strip's rows */
+  int64_t done;                   /* rows before this one are written */
+  float *weights;                 /* half: room for those of a segment */
+  float *ring, *totals;           /* totals: NULL if sums are made directly */
+};
+
+/* Rows of the rings of one part of the channels, and floats from part to part. */
+static int64_t spread_row_size(const struct spread *s) {
+  const struct carafe_backward_args *args = s->args;
+  return s->item->columns * s->item->groups * carafe_padded(args->part);
+}
+
+static int64_t spread_ring_size(const struct spread *s) {
+  return carafe_ring_rows(&s->args->shape) * spread_row_size(s);
+}
+
+static float *ring_row(const struct spread *s, float *ring, int64_t part, int64_t y) {
+  const int64_t slots = carafe_ring_rows(&s->args->shape);
+  return ring + part * spread_ring_size(s) + y % slots * spread_row_size(s);
+}
+
+static void clear_floats(float *to, int64_t count) { memset(to, 0, (size_t)count * sizeof(*to)); }
+
+static void begin_spread(struct spread *s) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t floats = carafe_div_up(a->C, s->args->part) * spread_ring_size(s);
+  s->totals = a->K > MAX_DIRECT_K ? s->ring + floats : NULL;
+  clear_floats(s->ring, s->totals != NULL ? 2 * floats : floats);
+  s->done = s->begin;
+}
+
+static struct carafe_rows ring_map(const struct spread *s) {
+  return (struct carafe_rows){.first = s->item->column,
+                              .group = carafe_padded(s->args->part),
+                              .pixel = s->item->groups * carafe_padded(s->args->part)};
+}
+
+static int64_t write_pixel(const struct spread *s, int64_t to, float *from, int64_t length) {
+  void *grad_input = s->args->grad_input;
+  const int is_half = s->args->shape.is_half;
+  int64_t c = 0;
+  for (; c + VL <= length; c += VL) {
+    vf_store_as(grad_input, to + c, vf_load(from + c), is_half);
+    vf_store(from + c, vf_set(0.0f));
+  }
+  if (c < length) {
+    vf_store_part_as(grad_input, to + c, vf_load(from + c), length - c, is_half);
+    vf_store(from + c, vf_set(0.0f));
+  }
+  return length;
+}
+
+/* Row y is complete: it is written, and its place in the ring cleared. */
+static void write_row(const struct spread *s, int64_t y) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_item *item = s->item;
+  const struct carafe_rows map = ring_map(s);
+  float *ring = s->totals != NULL ? s->totals : s->ring;
+  for (int64_t x = 0; x < item->columns; x++) {
+    for (int64_t g = 0; g < item->groups; g++) {
+      int64_t to =
+          (((item->n * a->H + y) * a->W + item->column + x) * a->G + item->group + g) * a->C;
+      for (int64_t c = 0; c < a->C; c += s->args->part) {
+        float *from = ring_row(s, ring, c / s->args->part, y) + x * map.pixel + g * map.group;
+        to += write_pixel(s, to, from, carafe_min(s->args->part, a->C - c));
+      }
+    }
+  }
+}
+
+/* total += part; part = 0 */
+static void move_sums(float *total, float *part, int64_t count) {
+  for (int64_t i = 0; i < count; i += VL) {
+    vf_store(total + i, vf_load(total + i) + vf_load(part + i));
+    vf_store(part + i, vf_set(0.0f));
+  }
+}
+
+/* One part of the channels of row `row` of grad_output. */
+static void spread_part(const struct spread *s, int64_t row, int64_t part,
+                        const struct carafe_item *item) {
+  const struct carafe_shape *a = &s->args->shape;
+  struct carafe_rows map = ring_map(s);
+  struct line t = {.K = a->K,
+                   .columns = {item->column, item->column + item->columns},
+                   .map = &map,
+                   .values = (void *)s->args->grad_output,
+                   .is_half = a->is_half};
+  struct walk w = {.shape = a,
+                   .item = item,
+                   .mask = s->args->mask,
+                   .weights = s->weights,
+                   .table = spread_lines,
+                   .row = row,
+                   .most_rows = a->K};
+  const struct carafe_span window = carafe_window(row, a->K, a->H);
+  w.rows.begin = carafe_max(window.begin, s->begin);
+  w.rows.end = carafe_min(window.end, s->end);
+  w.first_row = w.rows.begin;
+  for (int64_t y = w.rows.begin; y < w.rows.end; y++) {
+    map.row[y - w.rows.begin] = ring_row(s, s->ring, part, y);
+  }
+  walk_columns(&t, &w, carafe_window(item->column, a->K, a->W).begin,
+               carafe_window(item->column + item->columns - 1, a->K, a->W).end);
+  for (int64_t y = w.rows.begin; y < w.rows.end && s->totals != NULL; y++) {
+    move_sums(ring_row(s, s->totals, part, y), ring_row(s, s->ring, part, y), spread_row_size(s));
+  }
+}
+
+/* Row `row` of grad_output; then what is complete, or everything after the last one, is written. */
+static void spread_row(struct spread *s, int64_t row, int is_last) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t parts = carafe_div_up(a->C, s->args->part);
+  const int64_t ready = is_last ? s->end : carafe_min(s->end, row - (a->K - 1) / 2 + 1);
+  for (int64_t part = 0; part < parts; part++) {
+    struct carafe_item item = *s->item;
+    item.channel = part * s->args->part;
+    item.length = carafe_min(s->args->part, a->C - item.channel);
+    spread_part(s, row, part, &item);
+  }
+  for (; s->done < ready; s->done++) write_row(s, s->done);
+}
+
+#endif /* MLUOP_KERNELS_CARAFE_GRAD_INPUT_H_ */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_KERNELS_CARAFE_GRAD_MASK_H_
+#define MLUOP_KERNELS_CARAFE_GRAD_MASK_H_
+
+/* grad_mask of a row of window centres: K x K dot products over channels for each pixel of
+   grad_output and group. Tiles of 3 or 4 pixels that share a window are done together; with S == 1,
+   4 neighbours and the taps that all of them have on the map, and then what is left of each. */
+
+#include "kernels/carafe_dots.h"
+
+/* Bytes of the input under a window that stay in the first cache while the window moves on. Of
+   larger ones, some rows at a time are done. */
+enum { WINDOW_BYTES = 1 << 15 };
+
+struct mask_row {
+  const struct carafe_backward_args *args;
+  const struct carafe_item *item; /* row item->row, all channels of its groups */
+  const struct carafe_rows *map;  /* the input under its windows, first part of the channels */
+  int64_t part_step;              /* to the next part, in `map` */
+  float *grads;                   /* half: room for a tile of grad_output */
+  float *results;                 /* half: room for the results of a segment */
+  int64_t end;                    /* of the strip's rows */
+  struct ahead ahead;             /* what the next segment needs */
+  int64_t ahead_lines;            /* of it are asked for with each row of a tile */
+};
+
+/* A tile: `pixels` pixels, the first at window centre j; with shift, each a column further. */
+struct mask_tile {
+  int64_t j;
+  int pixels, shift;
+  const void *grad[DOT_PIXELS];
+  float *out[DOT_PIXELS]; /* K x K of each */
+};
+
+/* One part of the channels, for some rows of the window, from row `first` of the map on. */
+static void dot_tile(const struct mask_row *m, const struct mask_tile *tile, struct dots *d,
+                     int64_t first) {
+  const struct carafe_shape *a = &m->args->shape;
+  const int64_t K = a->K, r = (K - 1) / 2, j = tile->j, at = d->at;
+  const int64_t ahead = tile->shift ? tile->pixels - 1 : 0, corner = (first - m->item->row + r) * K;
+  const int64_t begin = carafe_max(0, r - j), end = carafe_min(K, a->W - j - ahead + r);
+  const struct dots all = *d;
+  if (begin < end) {
+    d->at = at + (j - r + begin - m->map->first) * d->stride;
+    for (int e = 0; e < tile->pixels; e++) d->out[e] = tile->out[e] + corner + begin;
+    add_dots(d, tile->pixels, tile->shift, end - begin);
+  }
+  for (int e = 0; e < tile->pixels && ahead > 0; e++) {
+    const struct carafe_span window = carafe_window(j + e, K, a->W);
+    const int64_t left = window.begin - j - e + r, right = window.end - j - e + r;
+    const struct carafe_span ends[2] = {{left, begin < end ? begin : right},
+                                        {begin < end ? end : right, right}};
+    for (int side = 0; side < 2; side++) {
+      if (ends[side].begin >= ends[side].end) continue;
+      *d = all;
+      d->grad[0] = all.grad[e];
+      d->ahead_lines = 0;
+      d->at = at + (j + e - r + ends[side].begin - m->map->first) * d->stride;
+      d->out[0] = tile->out[e] + corner + ends[side].begin;
+      add_dots(d, 1, 0, ends[side].end - ends[side].begin);
+    }
+  }
+}
+
+/* The tile's pixels of grad_output, halves as floats. */
+static void see_grads(const struct mask_row *m, const struct mask_tile *tile, struct dots *d,
+                      int64_t channel) {
+  for (int e = 0; e < tile->pixels; e++) {
+    if (m->args->shape.is_half) {
+      float *to = m->grads + e * carafe_padded(m->args->part);
+      pack_pixel(to, tile->grad[e], channel, d->length, 1);
+      d->grad[e] = to;
+    } else {
+      d->grad[e] = (const float *)tile->grad[e] + channel;
+    }
+  }
+}
+
+/* The tiles of a segment, for one group: channels part by part, so that the input under the windows
+   stays near. */
+static void dot_tiles(struct mask_row *m, const struct mask_tile *tiles, int64_t count,
+                      int64_t group) {
+  const struct carafe_shape *a = &m->args->shape;
+  const struct carafe_span rows = carafe_window(m->item->row, a->K, a->H);
+  const int64_t most =
+      carafe_max(1, WINDOW_BYTES / (a->K * m->args->part * (int64_t)sizeof(float)));
+  const int64_t cuts = carafe_div_up(rows.end - rows.begin, most);
+  int64_t step = 0;
+  for (int64_t channel = 0; channel < a->C; channel += m->args->part) {
+    for (int64_t cut = 0; cut < cuts; cut++) {
+      const int64_t first = (rows.end - rows.begin) * cut / cuts;
+      const int64_t stop = (rows.end - rows.begin) * (cut + 1) / cuts;
+      for (int64_t i = 0; i < count; i++) {
+        struct dots d = {.row = m->map->row + first,
+                         .row_count = stop - first,
+                         .at = group * m->map->group + step,
+                         .stride = m->map->pixel,
+                         .length = carafe_min(m->args->part, a->C - channel),
+                         .out_step = a->K,
+                         .add = channel > 0,
+                         .ahead = &m->ahead,
+                         .ahead_lines = m->ahead_lines};
+        see_grads(m, &tiles[i], &d, channel);
+        dot_tile(m, &tiles[i], &d, rows.begin + first);
+      }
+    }
+    step += m->part_step;
+  }
+}
+
+static void results_to_halves(uint16_t *to, const float *from, int64_t count) {
+  int64_t i = 0;
+  for (; i + VL <= count; i += VL) vf_store_half(to + i, vf_load(from + i));
+  if (i < count) vf_store_half_part(to + i, vf_load_part(from + i, count - i), count - i);
+}
+
+/* Tiles of `pixels` pixels for window centres j, j + step, ... before end; pixel e of a tile is
+   offset[e] after its first one, which is S * step after that of the tile before. */
+static void mask_tiles(struct mask_row *m, int64_t j, int64_t end, int64_t step, int pixels,
+                       const int64_t *offset) {
+  const struct carafe_backward_args *args = m->args;
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_item *item = m->item;
+  const int64_t S = a->S, K = a->K, taps = K * K, size = a->is_half ? 2 : 4;
+  const struct carafe_span rows = carafe_window(item->row, K, a->H);
+  const int64_t pixel = (item->n * a->H + item->row) * S * S * a->W;
+  for (int64_t g = item->group; g < item->group + item->groups; g++) {
+    struct mask_tile tiles[CARAFE_SEGMENT];
+    int64_t count = 0;
+    for (int64_t at = j; at < end; at += step) {
+      struct mask_tile *tile = &tiles[count];
+      *tile = (struct mask_tile){.j = at, .pixels = pixels, .shift = S == 1 && pixels > 1};
+      const int64_t last = at + (tile->shift ? pixels - 1 : 0);
+      const int whole = rows.end - rows.begin == K && at >= K / 2 && last + K / 2 < a->W;
+      for (int e = 0; e < pixels; e++) {
+        const int64_t block = (pixel + at * S + offset[e]) * a->G + g;
+        tile->grad[e] = (const char *)args->grad_output + block * a->C * size;
+        tile->out[e] = a->is_half ? m->results + (count * pixels + e) * taps
+                                  : (float *)args->grad_mask + block * taps;
+        if (!whole) memset(tile->out[e], 0, (size_t)taps * sizeof(float));
+      }
+      count++;
+    }
+    dot_tiles(m, tiles, count, g - item->group);
+    for (int64_t i = 0; i < count * pixels && a->is_half; i++) {
+      const int64_t at = j + i / pixels * step;
+      const int64_t block = (pixel + at * S + offset[i % pixels]) * a->G + g;
+      results_to_halves((uint16_t *)args->grad_mask + block * taps, m->results + i * taps, taps);
+    }
+  }
+}
+
+/* Window centres [begin, end) of the row, at most CARAFE_SEGMENT. */
+static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
+  const int64_t S = m->args->shape.S, W = m->args->shape.W;
+  int64_t offset[DOT_PIXELS];
+  if (S == 1) {
+    const int64_t whole = (end - begin) / DOT_PIXELS * DOT_PIXELS;
+    for (int e = 0; e < DOT_PIXELS; e++) offset[e] = e;
+    if (whole > 0) mask_tiles(m, begin, begin + whole, DOT_PIXELS, DOT_PIXELS, offset);
+    begin += whole;
+    if (begin < end) mask_tiles(m, begin, end, end - begin, (int)(end - begin), offset);
+    return;
+  }
+  const int64_t chunks = carafe_div_up(S * S, DOT_PIXELS);
+  for (int64_t chunk = 0; chunk < chunks; chunk++) {
+    const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
+    for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * W + (u + e) % S;
+    mask_tiles(m, begin, end, 1, (int)pixels, offset);
+  }
+}
+
+/* What the segment [begin, end) of window row `row` will read and write, but for the input; and the
+   input below the windows of [begin, end), which is new in the next row. */
+static void look_ahead(struct mask_row *m, int64_t row, int64_t begin, int64_t end) {
+  const struct carafe_backward_args *args = m->args;
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_item *item = m->item;
+  const int64_t size = a->is_half ? 2 : 4, K = a->K, S = a->S, r = (K - 1) / 2;
+  const int64_t below = carafe_min(a->H - 1, item->row + r + 1);
+  const int64_t left = carafe_max(0, begin == item->column ? begin - r : begin);
+  const int64_t right = carafe_min(a->W, end == item->column + item->columns ? end + r : end);
+  const int64_t channels = item->groups * a->C * size, masks = item->groups * K * K * size;
+  const int64_t pixel = ((item->n * a->H + row) * S * a->W + left) * S;
+  m->ahead = (struct ahead){.areas = 0};
+  if (row < m->end) {
+    struct ahead_area masks_ahead = {
+        .bytes = masks, .count = (right - left) * S, .step = a->G * K * K * size, .rows = S};
+    masks_ahead.row_step = S * a->W * masks_ahead.step;
+    const int64_t at = (pixel * a->G + item->group) * K * K * size;
+    masks_ahead.first = (const char *)args->mask + at;
+    ahead_add(&m->ahead, masks_ahead);
+    masks_ahead.first = (const char *)args->grad_mask + at;
+    ahead_add(&m->ahead, masks_ahead);
+    struct ahead_area grads = {
+        .bytes = channels, .count = (right - left) * S, .step = a->G * a->C * size, .rows = S};
+    grads.row_step = S * a->W * grads.step;
+    grads.first = (const char *)args->grad_output + (pixel * a->G + item->group) * a->C * size;
+    ahead_add(&m->ahead, grads);
+  }
+  const int64_t input = ((item->n * a->H + below) * a->W + left) * a->G + item->group;
+  ahead_add(&m->ahead, (struct ahead_area){.first = (const char *)args->input + input * a->C * size,
+                                           .bytes = channels,
+                                           .count = right - left,
+                                           .step = a->G * a->C * size,
+                                           .rows = 1});
+}
+
+static void make_mask_row(struct mask_row *m) {
+  const struct carafe_shape *a = &m->args->shape;
+  const struct carafe_item *item = m->item;
+  const int64_t end = item->column + item->columns;
+  const struct carafe_span rows = carafe_window(item->row, a->K, a->H);
+  for (int64_t j = item->column; j < end; j += CARAFE_SEGMENT) {
+    const int64_t stop = carafe_min(j + CARAFE_SEGMENT, end);
+    if (stop < end) {
+      look_ahead(m, item->row, stop, carafe_min(stop + CARAFE_SEGMENT, end));
+    } else {
+      look_ahead(m, item->row + 1, item->column, carafe_min(item->column + CARAFE_SEGMENT, end));
+    }
+    const int64_t tiles = a->S > 1 ? (stop - j) * carafe_div_up(a->S * a->S, DOT_PIXELS)
+                                   : carafe_div_up(stop - j, DOT_PIXELS);
+    const int64_t steps = tiles * item->groups * carafe_div_up(a->C, m->args->part);
+    m->ahead_lines = carafe_div_up(m->ahead.lines, steps * (rows.end - rows.begin));
+    mask_segment(m, j, stop);
+  }
+}
+
+#endif /* MLUOP_KERNELS_CARAFE_GRAD_MASK_H_ */
