@@ -89,13 +89,23 @@ def test_shapes_around_blocks(handle, rng, psa_type, shape, mask):
     check(handle, shape, mask, psa_type, rng, guard.ending)
 
 
-# Targets beyond a cache of 32 MiB: whole lines and others, clipped masks, masks wider than a block.
+# Tensors beyond a cache of 32 MiB: rows of whole lines and others, clipped masks and full ones, maps
+# narrower than a block of pixels and wider than a slab of targets, masks wider than a block.
 @pytest.mark.parametrize("psa_type", TYPES)
 @pytest.mark.parametrize(
     ("shape", "mask"),
-    [((1, 53, 55), (3, 2)), ((1, 56, 52), (57, 53)), ((1, 10, 9), (9, 10300))],
+    [
+        ((1, 53, 55), (3, 2)),
+        ((1, 56, 52), (57, 53)),
+        ((1, 40, 36), (79, 71)),
+        ((2, 31, 33), (61, 65)),
+        ((1, 420, 7), (3, 13)),
+        ((1, 3, 1000), (5, 301)),
+        ((1, 10, 9), (9, 10300)),
+    ],
 )
-def test_results_beyond_the_cache(handle, rng, psa_type, shape, mask):
+def test_tensors_beyond_the_cache(handle, rng, psa_type, shape, mask):
+    handle.num_threads = 2
     check(handle, shape, mask, psa_type, rng)
 
 

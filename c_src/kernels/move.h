@@ -38,6 +38,11 @@ MLUOP_INLINE int64_t floats_to_line(const void *p) {
   return (int64_t)(-((uintptr_t)p / sizeof(float)) % LINE_FLOATS);
 }
 
+/* Floats of the line of `p` that are before it. */
+MLUOP_INLINE int64_t floats_into_line(const void *p) {
+  return (int64_t)((uintptr_t)p / sizeof(float) % LINE_FLOATS);
+}
+
 /* Copies past the caches; neither side needs to be aligned. The caller ends with vf_stream_end. */
 MLUOP_INLINE void stream_bytes(void *target, const void *source, int64_t bytes) {
   char *to = target;

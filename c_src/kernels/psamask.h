@@ -12,7 +12,8 @@ struct psamask_args {
   const float *source;
   float *target;
   int64_t N, H, W, h_mask, w_mask;
-  int stream; /* the target is larger than the caches */
+  int prefetch; /* the source is not near */
+  int stream;   /* source and target are larger than the caches */
 };
 
 /* Bytes of scratch that the kernels need for each thread to stream. */

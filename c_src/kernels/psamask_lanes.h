@@ -65,4 +65,43 @@ static inline void set_lanes(struct lanes *l, const struct psamask_args *a, int6
   }
 }
 
+/* Goes over the pixels of an image; `at` is where target (0, 0) would be in its masks. */
+struct pixel {
+  int64_t p, w, at;
+};
+
+static inline struct pixel pixel_at(int64_t p, const struct psamask_args *a) {
+  const int64_t h = p / a->W, w = p % a->W;
+  const int64_t row = window_of(h, a->H, a->h_mask).origin;
+  const int64_t column = window_of(w, a->W, a->w_mask).origin;
+  return (struct pixel){p, w, p * a->h_mask * a->w_mask + row * a->w_mask + column};
+}
+
+MLUOP_INLINE void next_pixel(struct pixel *pixel, const struct psamask_args *a) {
+  pixel->p++;
+  pixel->at += a->h_mask * a->w_mask - 1;
+  if (++pixel->w == a->W) {
+    pixel->w = 0;
+    pixel->at += a->W - a->w_mask;
+  }
+}
+
+static inline void skip_pixels(struct pixel *pixel, int64_t count, const struct psamask_args *a) {
+  pixel->p += count;
+  pixel->w += count;
+  pixel->at += count * (a->h_mask * a->w_mask - 1);
+  for (; pixel->w >= a->W; pixel->w -= a->W) pixel->at += a->W - a->w_mask;
+}
+
+MLUOP_INLINE void store_tile(const vf rows[VL], float *out, int64_t pitch, int64_t height,
+                             int64_t width) {
+  if (height == VL && width == VL) {
+    for (int j = 0; j < VL; j++) vf_store(out + j * pitch, rows[j]);
+    return;
+  }
+  for (int j = 0; j < VL; j++) {
+    if (j < height) vf_store_part(out + j * pitch, rows[j], larger(0, width));
+  }
+}
+
 #endif /* MLUOP_KERNELS_PSAMASK_LANES_H_ */

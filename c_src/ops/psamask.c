@@ -5,8 +5,10 @@
 
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
-/* Bytes that are worth a second thread. */
-enum { BLOCK_BYTES = 1 << 18 };
+enum {
+  BLOCK_BYTES = 1 << 18, /* worth a second thread */
+  NEAR_BYTES = 1 << 21   /* so near that a prefetch costs more than the wait */
+};
 
 static const struct mluop_rule rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
@@ -46,10 +48,20 @@ static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w
   call->scalars[2] = (struct mluop_scalar){"w_mask", w_mask};
 }
 
-static void run(const struct mluop_call *call, mluop_kernel *collect, mluop_kernel *distribute,
-                const void *source, void *target, int64_t row_elements) {
-  if (row_elements == 0) return;
+/* Roughly what a call brings into the caches: the spread tensor, and of the masks what is as near
+   as the map is large. */
+static size_t moved_bytes(const struct psamask_args *a, bool forward) {
+  const int64_t rows = forward ? mluop_min(a->h_mask, 2 * a->H) : a->h_mask;
+  const int64_t columns = forward ? mluop_min(a->w_mask, 2 * a->W) : a->w_mask;
+  return (size_t)(a->N * a->H * a->W * (rows * columns + a->H * a->W)) * sizeof(float);
+}
+
+static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
   mluOpHandle_t handle = call->handle;
+  const struct mluop_kernels *kernels = handle->kernels;
+  mluop_kernel *const all[2][2] = {
+      {kernels->psamask_collect_backward, kernels->psamask_distribute_backward},
+      {kernels->psamask_collect_forward, kernels->psamask_distribute_forward}};
   struct psamask_args args = {
       .source = source,
       .target = target,
@@ -59,15 +71,17 @@ static void run(const struct mluop_call *call, mluop_kernel *collect, mluop_kern
       .h_mask = call->scalars[1].value,
       .w_mask = call->scalars[2].value,
   };
+  const int64_t row = forward ? args.H * args.W : args.h_mask * args.w_mask;
+  if (row == 0) return;
   const bool distributes = call->scalars[0].value == 1;
-  const int64_t row_bytes = row_elements * (int64_t)sizeof(float);
-  const int64_t count = args.N * args.H * args.W;
-  struct mluop_job job = {.kernel = distributes ? distribute : collect,
+  const size_t moved = moved_bytes(&args, forward);
+  struct mluop_job job = {.kernel = all[forward][distributes],
                           .args = &args,
-                          .count = count,
-                          .grain = mluop_grain(BLOCK_BYTES, row_bytes),
+                          .count = args.N * args.H * args.W,
+                          .grain = mluop_grain(BLOCK_BYTES, row * (int64_t)sizeof(float)),
                           .schedule = MLUOP_STATIC};
-  if ((size_t)(count * row_bytes) > handle->cache_bytes) {
+  args.prefetch = moved > NEAR_BYTES;
+  if (moved > handle->cache_bytes) {
     /* Without room to stream from, results take the way through the caches. */
     job.scratch_stride = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
     job.scratch = mluop_scratch(handle, (size_t)mluop_num_threads(handle) * job.scratch_stride);
@@ -88,8 +102,7 @@ mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, forward_data_rules, &status)) return status;
-  run(&call, handle->kernels->psamask_collect_forward, handle->kernels->psamask_distribute_forward,
-      x, y, mluop_extent(&call, 'H') * mluop_extent(&call, 'W'));
+  run(&call, true, x, y);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -105,7 +118,6 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, backward_data_rules, &status)) return status;
-  run(&call, handle->kernels->psamask_collect_backward,
-      handle->kernels->psamask_distribute_backward, dy, dx, (int64_t)h_mask * w_mask);
+  run(&call, false, dy, dx);
   return MLUOP_STATUS_SUCCESS;
 }
