@@ -13,11 +13,18 @@
  */
 enum { BORDER_ALIGN_POOL_LIMIT = 4096 };
 
-/* A point of the forward: its four pixels start at `offset` in scratch memory. */
-struct border_sample {
-  int64_t offset;
-  float weight[4];
-  int32_t step;
+/* Up to these limits (floats count no further) it finds the points of so many borders at once. */
+enum {
+  BORDER_ALIGN_TOGETHER_POOL = 64,
+  BORDER_ALIGN_TOGETHER_EXTENT = 1 << 24,
+  BORDER_ALIGN_LANES = 16
+};
+
+/* One sample of each of so many borders, or so many of one border. */
+struct border_sample_block {
+  float weight[4][BORDER_ALIGN_LANES];
+  int32_t place[BORDER_ALIGN_LANES]; /* the pixel along the border */
+  int32_t step[BORDER_ALIGN_LANES];
 };
 
 /* `map` is [N,H,W,4C], `boxes` [N,K,4], `rows` and `argmax` are [N,K,4,C]. */
@@ -39,6 +46,10 @@ struct border_align_args {
   /* Channels are done in blocks; a pixel of a line in scratch memory takes pixel_floats. */
   int64_t block, blocks, pixel_floats;
   int64_t line_floats; /* room for the longest line */
+
+  /* Of the forward: how many borders are sampled together, BORDER_ALIGN_LANES or 1, and the room
+     for that. */
+  int64_t together, sample_blocks;
 
   int64_t *bad; /* the first element of argmax outside [0, pool_size] */
 };

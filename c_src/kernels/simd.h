@@ -16,7 +16,10 @@
                              even)
      vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
      vi                      VL int32_t; vi_set, vi_load, vi_store and so on
-     vm                      VL conditions, from vf_greater(a, b) and vf_nonzero(v)
+     vi_truncate(v)          toward zero, of floats that fit; vf_of_int(i) is the way back
+     vm                      VL conditions, from vf_greater(a, b), vf_at_least(a, b), which do not
+                             hold for NaN, and vf_nonzero(v)
+     vf_greatest(a, b)       a where vf_greater(a, b) holds, b elsewhere
      vf_select(m, a, b)      a where m holds, b elsewhere; vi_select likewise
      vf_fma_where(m, ...)    vf_fma where m holds, the last argument elsewhere
      vf_lookup16(table, i)   table[i] of a table of 16 floats, for i from 0 to 15

@@ -94,6 +94,10 @@ MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
   _mm256_maskstore_epi32(p, vf_first_(n), v);
 }
 MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+MLUOP_INLINE vm vf_at_least(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
+MLUOP_INLINE vi vi_truncate(vf v) { return _mm256_cvttps_epi32(v); }
+MLUOP_INLINE vf vf_of_int(vi v) { return _mm256_cvtepi32_ps(v); }
+MLUOP_INLINE vf vf_greatest(vf a, vf b) { return _mm256_max_ps(a, b); }
 MLUOP_INLINE vm vf_nonzero(vf v) { return _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NEQ_UQ); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 MLUOP_INLINE vi vi_select(vm m, vi a, vi b) {

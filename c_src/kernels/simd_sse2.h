@@ -85,6 +85,10 @@ MLUOP_INLINE vi vi_load(const int32_t *p) {
 MLUOP_INLINE void vi_store(int32_t *p, vi v) { _mm_storeu_si128((__m128i *)(void *)p, v); }
 MLUOP_INLINE void vi_stream(int32_t *p, vi v) { _mm_stream_si128((__m128i *)(void *)p, v); }
 MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm_cmpgt_ps(a, b); }
+MLUOP_INLINE vm vf_at_least(vf a, vf b) { return _mm_cmpge_ps(a, b); }
+MLUOP_INLINE vi vi_truncate(vf v) { return _mm_cvttps_epi32(v); }
+MLUOP_INLINE vf vf_of_int(vi v) { return _mm_cvtepi32_ps(v); }
+MLUOP_INLINE vf vf_greatest(vf a, vf b) { return _mm_max_ps(a, b); }
 MLUOP_INLINE vm vf_nonzero(vf v) { return _mm_cmpneq_ps(v, _mm_setzero_ps()); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) {
   return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b));

@@ -45,7 +45,7 @@ static const struct mluop_rule rules[] = {
 enum { BLOCK_COST = 1 << 19, FIXED_COST = 1 << 11, COST_OF_GRADIENT = 16, SHARES_PER_THREAD = 8 };
 
 /* What the lesser jobs hand to a thread at least. */
-enum { PLAN_BOXES = 1 << 8, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
+enum { PLAN_BOXES = 1 << 10, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
 
 /* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
 enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
@@ -74,10 +74,14 @@ static void set_args(const struct mluop_call *call, struct border_align_args *ar
   choose_blocks(args);
 }
 
-/* The most points that a border is sampled at. */
-static int64_t samples_of(const struct border_align_args *args) {
-  if (args->pool_size <= BORDER_ALIGN_POOL_LIMIT) return args->pool_size + 1;
-  return 2 * (mluop_max(args->H, args->W) + 2);
+/* Returns the most points that a border is sampled at. */
+static int64_t choose_samples(struct border_align_args *args) {
+  const int64_t longest = mluop_max(args->H, args->W), all = (int64_t)args->pool_size + 1;
+  const int64_t samples = args->pool_size <= BORDER_ALIGN_POOL_LIMIT ? all : 2 * (longest + 2);
+  const int few = args->pool_size <= BORDER_ALIGN_TOGETHER_POOL;
+  args->together = few && longest <= BORDER_ALIGN_TOGETHER_EXTENT ? BORDER_ALIGN_LANES : 1;
+  args->sample_blocks = mluop_div_up(samples * args->together, BORDER_ALIGN_LANES);
+  return samples;
 }
 
 /* What to do about results that are too many for the caches. */
@@ -136,13 +140,14 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
   struct border_align_args args = {
       .map = input, .boxes = boxes, .rows_out = output, .argmax_out = argmax_idx};
   set_args(&call, &args);
-  const int64_t borders = args.N * args.K * 4, samples = samples_of(&args);
+  const int64_t borders = args.N * args.K * 4, samples = choose_samples(&args);
   choose_stores(&call, &args, borders * args.C * 8, output, argmax_idx);
   struct mluop_job job = {.kernel = handle->kernels->border_align_forward,
                           .count = borders,
                           .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
                           .schedule = MLUOP_STATIC};
-  return run(&call, &args, &job, samples * (int64_t)sizeof(struct border_sample));
+  return run(&call, &args, &job,
+             args.sample_blocks * (int64_t)sizeof(struct border_sample_block));
 }
 
 /* Leaves *first as it is if every argmax is a step. */
