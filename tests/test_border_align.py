@@ -142,7 +142,7 @@ CHANNELS = [1, 3, 4, 7, 8, 15, 16, 17, 33, 128, 145]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-@pytest.mark.parametrize("pool_size", [1, 2, 10, 15, 16, 40])
+@pytest.mark.parametrize("pool_size", [1, 2, 10, 15, 16, 40, 64, 65])
 def test_equals_reference(
     handle: pymluops.Handle, rng: np.random.Generator, dtype: type, pool_size: int
 ) -> None:
@@ -161,6 +161,23 @@ def test_equals_reference(
         got = backward(grad, boxes, chosen, pool_size, x.shape, handle)
         expected = reference.border_align_backward(grad, boxes, chosen, pool_size, height, width)
         check_accuracy(got, expected, FLOAT_BAR if dtype == np.float32 else HALF_BAR)
+
+
+@pytest.mark.parametrize("pool_size", [1, 7, 64, 65])
+@pytest.mark.parametrize("count", [1, 3, 15, 16, 17, 40])
+def test_borders_of_all_sorts_stand_side_by_side(
+    handle: pymluops.Handle, rng: np.random.Generator, count: int, pool_size: int
+) -> None:
+    """Points, and borders that enter, leave or miss the map, all on one line."""
+    sorts = [(0.5, 0.5), (-3, -2), (-2, 2), (1, 90), (-9, 90), (90, -9), (-1, -1), (np.nan, 1)]
+    ends = rng.permutation(np.resize(np.array(sorts), (count, 2)))
+    boxes = np.zeros((1, count, 4), np.float32)
+    boxes[0, :, 0::2] = ends
+    x = random_map(rng, 1, 1, count, 4 * 5).astype(np.float32) - 1
+    output, argmax = forward(x, boxes, pool_size, handle)
+    expected, expected_argmax = reference.border_align_forward(x, boxes, pool_size)
+    assert np.array_equal(argmax, expected_argmax)
+    assert same(output, expected)
 
 
 def test_the_forward_adds_steps_one_by_one(handle: pymluops.Handle) -> None:

@@ -199,6 +199,7 @@ static struct look look_at(const struct border_list *list, const struct border_s
   const int64_t next = list->a->pixel_floats;
   struct look look = {.block = samples->blocks + range->first,
                       .lane = i,
+                      .pixel = lines->slot[0],
                       .pixel_floats = next,
                       .range = *range};
   if (range->count == 0) return look;

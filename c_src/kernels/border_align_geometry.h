@@ -61,8 +61,9 @@ static inline struct border border_of(const struct border_list *list, int64_t k)
 }
 
 /* Rows of borders in the order of a plan, and pixels of one border's channels, are too far apart
-   for the CPU to see them coming. Lines that are about to be written are fetched too. */
-static inline void prefetch_elements(const void *base, int64_t first, int64_t count, int is_half) {
+   for the CPU to see them coming. Lines that are about to be written are fetched too. (Always
+   inline: compilers drop calls of functions that do nothing but prefetch.) */
+MLUOP_INLINE void prefetch_elements(const void *base, int64_t first, int64_t count, int is_half) {
   const int64_t size = is_half ? 2 : 4;
   const char *from = (const char *)base + first * size;
   for (int64_t i = 0; i < count * size; i += 64) mluop_prefetch(from + i);

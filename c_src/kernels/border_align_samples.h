@@ -133,8 +133,8 @@ static inline int64_t border_cell(float at, int64_t extent) {
 }
 
 /* The next point of a border that has all lanes to itself. */
-static inline void add_point(struct border_samples *samples, int64_t step, float at,
-                             float far_line, const struct border_list *list) {
+static inline void add_point(struct border_samples *samples, int64_t step, float at, float far_line,
+                             const struct border_list *list) {
   struct border_range *range = samples->range;
   struct mluop_axis along;
   if (!mluop_axis_at(at, list->places, &along)) {

@@ -146,8 +146,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
                           .count = borders,
                           .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
                           .schedule = MLUOP_STATIC};
-  return run(&call, &args, &job,
-             args.sample_blocks * (int64_t)sizeof(struct border_sample_block));
+  return run(&call, &args, &job, args.sample_blocks * (int64_t)sizeof(struct border_sample_block));
 }
 
 /* Leaves *first as it is if every argmax is a step. */
