@@ -26,13 +26,14 @@ MLUOP_INLINE struct axis axis_x(const struct deform_roi_pool_args *a,
   return (struct axis){start, roi->bin_w, roi->grid_w, a->W};
 }
 
-/* Copies floats past the caches: whole lines, but for the ends. */
+/* Copies floats past the caches, the ends one by one: a line that is stored partly past the caches
+   and partly through them is slow. */
 static inline void stream_run(float *to, const float *from, int64_t count) {
   const int64_t past = (int64_t)((uintptr_t)to % (VL * sizeof(float)) / sizeof(float));
   int64_t i = past == 0 ? 0 : VL - past < count ? VL - past : count;
-  if (i > 0) vf_store_part(to, vf_load_part(from, i), i);
+  for (int64_t k = 0; k < i; k++) vf_stream_one(to + k, from[k]);
   for (; i + VL <= count; i += VL) vf_stream(to + i, vf_load(from + i));
-  if (i < count) vf_store_part(to + i, vf_load_part(from + i, count - i), count - i);
+  for (; i < count; i++) vf_stream_one(to + i, from[i]);
 }
 
 /* The samples of an axis numbered by growing coordinate, also when the RoI is inverted. Rounding is

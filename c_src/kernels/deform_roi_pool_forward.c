@@ -84,23 +84,18 @@ MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bi
 
 MLUOP_INLINE void forward(const struct deform_roi_pool_args *a, int64_t begin, int64_t end,
                           void *scratch, int is_half) {
-  struct bin_taps taps[2];
-  float *sums = place_taps(a, scratch, taps);
+  struct bin_taps taps;
+  float *sums = place_taps(a, scratch, 1, &taps);
   const int64_t head = head_of(a, is_half), bytes = a->C * (is_half ? 2 : 4);
-  prepare_bin(a, begin, &taps[0]);
   for (int64_t item = begin; item < end; item++) {
-    const struct bin_taps *now = &taps[(item - begin) & 1];
-    char *out = (char *)a->output + now->index * bytes;
-    if (item + 1 < end) {
-      struct bin_taps *next = &taps[(item + 1 - begin) & 1];
-      prepare_bin(a, item + 1, next);
-      if (!a->stream) prefetch_output((char *)a->output + next->index * bytes, bytes);
-    }
+    char *out = (char *)a->output + a->bins[item].index * bytes;
+    if (!a->stream) prefetch_output(out, bytes);
+    describe_bin(a, item, 0, &taps);
     if (!is_half && a->stream) {
-      pool_bin(a, now, head, 0, sums);
+      pool_bin(a, &taps, head, 0, sums);
       stream_run((float *)(void *)out, sums, a->C);
     } else {
-      pool_bin(a, now, head, is_half, out);
+      pool_bin(a, &taps, head, is_half, out);
     }
   }
   if (a->stream) vf_stream_end();

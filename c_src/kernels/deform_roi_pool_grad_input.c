@@ -65,9 +65,9 @@ static void add_bin(const struct deform_roi_pool_args *a, const struct tile *til
   const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
   const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
   struct bin_taps taps = {.index = bin->index};
-  taps.rows = axis_taps(&y, tile->rows, tile->row);
+  taps.rows = axis_taps(&y, tile->rows, 0, tile->row);
   if (taps.rows == 0) return;
-  taps.cols = axis_taps(&x, tile->cols, tile->col);
+  taps.cols = axis_taps(&x, tile->cols, 0, tile->col);
   if (taps.cols == 0) return;
   if (a->is_half) {
     add_channels(a, tile, &taps, 1);

@@ -77,11 +77,15 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
                                                 void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
   struct bin_taps taps[2];
-  place_taps(a, scratch, taps);
-  prepare_bin(a, begin, &taps[0]);
+  place_taps(a, scratch, 2, taps);
+  describe_bin(a, begin, 1, &taps[0]);
   for (int64_t item = begin; item < end; item++) {
+    struct bin_taps *next = &taps[(item + 1 - begin) & 1];
     if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
-    if (item + 1 < end) prepare_bin(a, item + 1, &taps[(item + 1 - begin) & 1]);
+    if (item + 1 < end) {
+      describe_bin(a, item + 1, 1, next);
+      prefetch_pixels(a, next);
+    }
     if (a->is_half) {
       store_slopes(a, &taps[(item - begin) & 1], 1);
     } else {

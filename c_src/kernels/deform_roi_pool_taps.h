@@ -17,6 +17,9 @@
    coordinates cancel to a few 1e-7 of a weight). */
 enum { MANY_SAMPLES = 256 };
 
+/* Up to so many samples of an axis are merged in one loop of floats. */
+enum { FEW_SAMPLES = 64 };
+
 /* The sums over the samples so far for a pixel that later samples may touch as well. */
 struct pending {
   double weight, slope, step;
@@ -135,32 +138,58 @@ static inline void merge_samples(struct merger *m, const struct axis *axis, stru
   }
 }
 
-/* The usual case, without branches: few samples per pixel, none at the rim of the map, and none
-   with a weight of 0. Returns -1 if there is one. */
-MLUOP_INLINE int64_t merge_few(const struct axis *axis, struct range samples,
+/* All samples of the axis. */
+static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, struct range clip,
+                                                   struct deform_roi_pool_tap *taps) {
+  const struct range samples = samples_within(axis, clip);
+  if (samples.begin >= samples.end) return 0;
+  const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
+  const int64_t cells = (int64_t)last - (int64_t)first + 1;
+  struct merger m = {
+      .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
+  merge_samples(&m, axis, samples, cells);
+  move_to(&m, INT64_MAX / 2);
+  return m.count;
+}
+
+/* The usual case: few samples, none at the rim of the map, and none with a weight of 0. Returns -1
+   if there is one. A sample stores the sums so far of its two pixels: over those of the sample
+   before, behind them, or over one of them. */
+MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes,
                                struct deform_roi_pool_tap *taps) {
   const float mean = 1.0f / (float)axis->grid;
+  float previous = -2.0f, low_sum = 0.0f, high_sum = 0.0f, low_step = 0.0f, high_step = 0.0f;
   int special = 0;
-  int64_t previous = INT64_MIN / 2, count = 0;
-  for (int64_t i = samples.begin; i < samples.end; i++) {
+  int64_t count = -2;
+  for (int64_t i = 0; i < axis->grid; i++) {
     const float at = sample_at(axis, i);
-    const int64_t low = (int64_t)at;
-    const float frac = at - (float)low;
+    const int32_t low = (int32_t)at;
+    const float frac = at - (float)low, moved = (float)low - previous;
+    previous = (float)low;
     special |= frac <= 0.0f;
-    const int64_t moved = low - previous;
-    previous = low;
-    /* Both pixels are those of the sample before, or one is, or none. */
-    struct deform_roi_pool_tap *tap = taps + count + (moved < 2 ? moved - 2 : 0);
-    const struct deform_roi_pool_tap none = {0}, old_low = moved < 2 ? tap[0] : none,
-                                     old_high = moved < 1 ? tap[1] : none;
-    tap[0] =
-        (struct deform_roi_pool_tap){(int32_t)low, old_low.weight + (1.0f - frac) * mean,
-                                     old_low.slope + (1.0f - frac) * mean, old_low.step - mean};
-    tap[1] = (struct deform_roi_pool_tap){(int32_t)low + 1, old_high.weight + frac * mean,
-                                          old_high.slope + frac * mean, old_high.step + mean};
-    count = tap - taps + 2;
+    if (moved != 0.0f) {
+      low_sum = moved == 1.0f ? high_sum : 0.0f;
+      low_step = moved == 1.0f ? high_step : 0.0f;
+      high_sum = high_step = 0.0f;
+      count += moved < 2.0f ? 1 : 2;
+    }
+    low_sum += (1.0f - frac) * mean;
+    high_sum += frac * mean;
+    low_step -= mean;
+    high_step += mean;
+    struct deform_roi_pool_tap *tap = taps + count;
+    tap[0].at = low;
+    tap[0].weight = low_sum;
+    tap[1].at = low + 1;
+    tap[1].weight = high_sum;
+    if (slopes) {
+      tap[0].slope = low_sum;
+      tap[0].step = low_step;
+      tap[1].slope = high_sum;
+      tap[1].step = high_step;
+    }
   }
-  return special ? -1 : count;
+  return special ? -1 : count + 2;
 }
 
 MLUOP_INLINE int64_t clip_taps(struct deform_roi_pool_tap *taps, int64_t count, struct range clip) {
@@ -172,23 +201,18 @@ MLUOP_INLINE int64_t clip_taps(struct deform_roi_pool_tap *taps, int64_t count, 
 }
 
 /* The taps of an axis on the pixels in `clip`, in ascending order; their number is returned. There
-   are at most two per pixel, and at most four per sample. */
-MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip,
+   are at most two per pixel, and at most four per sample. Without `slopes` only weights are sure to
+   be set. */
+MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int slopes,
                                struct deform_roi_pool_tap *taps) {
-  const struct range samples = samples_within(axis, clip);
-  if (samples.begin >= samples.end) return 0;
-  const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
-  const int64_t cells = (int64_t)last - (int64_t)first + 1;
-  if (first > 0.0f && last < (float)(axis->extent - 1) &&
-      samples.end - samples.begin <= 4 * cells) {
-    const int64_t count = merge_few(axis, samples, taps);
-    if (count >= 0) return clip_taps(taps, count, clip);
+  if (axis->grid > 0 && axis->grid <= FEW_SAMPLES) {
+    const float first = sample_at(axis, 0), last = sample_at(axis, axis->grid - 1);
+    if (first > 0.0f && last < (float)(axis->extent - 1)) {
+      const int64_t count = merge_few(axis, slopes, taps);
+      if (count >= 0) return clip_taps(taps, count, clip);
+    }
   }
-  struct merger m = {
-      .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
-  merge_samples(&m, axis, samples, cells);
-  move_to(&m, INT64_MAX / 2);
-  return m.count;
+  return merge_any(axis, clip, taps);
 }
 
 #endif /* MLUOP_KERNELS_DEFORM_ROI_POOL_TAPS_H_ */

@@ -12,6 +12,9 @@ MLUOP_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 MLUOP_INLINE void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 /* Past the caches; p is aligned to the vector. vf_stream_end orders what was streamed. */
 MLUOP_INLINE void vf_stream(float *p, vf v) { _mm512_stream_ps(p, v); }
+MLUOP_INLINE void vf_stream_one(float *p, float x) {
+  _mm_stream_si32((int *)(void *)p, (int)mluop_bits_of_float(x));
+}
 MLUOP_INLINE void vf_stream_end(void) { _mm_sfence(); }
 MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
   return _mm512_maskz_loadu_ps(vf_first_(n), p);

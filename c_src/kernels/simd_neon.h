@@ -10,6 +10,7 @@ MLUOP_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 MLUOP_INLINE void vf_store(float *p, vf v) { vst1q_f32(p, v); }
 /* There is no store past the caches: the same names, for kernels written once. */
 MLUOP_INLINE void vf_stream(float *p, vf v) { vst1q_f32(p, v); }
+MLUOP_INLINE void vf_stream_one(float *p, float x) { *p = x; }
 MLUOP_INLINE void vf_stream_end(void) {}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));

@@ -10,6 +10,9 @@ MLUOP_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 MLUOP_INLINE void vf_store(float *p, vf v) { _mm_storeu_ps(p, v); }
 /* Past the caches; p is aligned to the vector. vf_stream_end orders what was streamed. */
 MLUOP_INLINE void vf_stream(float *p, vf v) { _mm_stream_ps(p, v); }
+MLUOP_INLINE void vf_stream_one(float *p, float x) {
+  _mm_stream_si32((int *)(void *)p, (int)mluop_bits_of_float(x));
+}
 MLUOP_INLINE void vf_stream_end(void) { _mm_sfence(); }
 /* Half conversion: the steps of half.h for four numbers at once. */
 MLUOP_INLINE __m128i vi_choose_(__m128i mask, __m128i yes, __m128i no) {
