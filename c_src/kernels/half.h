@@ -2,11 +2,15 @@
 #ifndef MLUOP_KERNELS_HALF_H_
 #define MLUOP_KERNELS_HALF_H_
 
-/* IEEE binary16 to binary32 and back, exact, in portable C. Only float additions and subtractions
+/* IEEE binary16 to binary32 and back, exact. In portable C, only float additions and subtractions
    of normal numbers are used, so that flush-to-zero modes of the CPU change nothing. */
 
 #include <stdint.h>
 #include <string.h>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 static inline float mluop_float_of_bits(uint32_t bits) {
   float value;
@@ -19,6 +23,16 @@ static inline uint32_t mluop_bits_of_float(float value) {
   memcpy(&bits, &value, sizeof(bits));
   return bits;
 }
+
+#if defined(__F16C__)
+
+static inline float mluop_half_to_float(uint16_t half) { return _cvtsh_ss(half); }
+
+static inline uint16_t mluop_float_to_half(float value) {
+  return _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
+}
+
+#else
 
 static inline float mluop_half_to_float(uint16_t half) {
   const uint32_t magnitude = (uint32_t)(half & 0x7fffu) << 13;
@@ -53,5 +67,7 @@ static inline uint16_t mluop_float_to_half(float value) {
   }
   return (uint16_t)(half | sign);
 }
+
+#endif
 
 #endif /* MLUOP_KERNELS_HALF_H_ */
