@@ -199,6 +199,26 @@ def test_many_bins_in_the_order_of_the_map(
     check_call(call, handle, rng, FLOAT_BAR)
 
 
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_a_region_does_not_depend_on_the_others(
+    half: bool,
+    for_each_thread_count: Callable[[Callable[[], object]], list],
+    handle: pymluops.Handle,
+    rng: np.random.Generator,
+) -> None:
+    # More than caches hold, all of it needed: strips, prefetched rows, results past the caches.
+    shape = (2, 140, 300, 256)
+    x = rng.standard_normal(shape, np.float32)
+    corner = rng.uniform(-5, 1, (700, 2)) + rng.random((700, 2)) * [290, 130]
+    rois = np.c_[np.repeat([0, 1], 350), corner, corner + rng.uniform(5, 40, (700, 2))]
+    call = Call(x, rois.astype(np.float32), pooled=(7, 7), scale=1.0, ratio=2)
+    call = as_half(call) if half else call
+    for got in for_each_thread_count(lambda: call.forward(handle)):
+        for begin in range(0, 700, 20):
+            few = replace(call, rois=call.rois[begin : begin + 20])
+            assert np.array_equal(few.forward(handle), got[begin : begin + 20])
+
+
 @pytest.mark.parametrize("ratio", [40, 700, 3000, 200_000])
 def test_many_samples_per_pixel(
     ratio: int, handle: pymluops.Handle, rng: np.random.Generator

@@ -26,6 +26,13 @@ MLUOP_INLINE struct axis axis_x(const struct deform_roi_pool_args *a,
   return (struct axis){start, roi->bin_w, roi->grid_w, a->W};
 }
 
+/* The pixel in the middle of a bin, or the one nearest to it: only for the order of the bins. */
+static inline int64_t middle_pixel(float start, float bin, int64_t extent) {
+  const float middle = start + 0.5f * bin;
+  if (!(middle > 0.0f)) return 0;
+  return middle < (float)(extent - 1) ? (int64_t)middle : extent - 1;
+}
+
 /* Copies floats past the caches, the ends one by one: a line that is stored partly past the caches
    and partly through them is slow. */
 static inline void stream_run(float *to, const float *from, int64_t count) {

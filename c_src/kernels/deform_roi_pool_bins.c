@@ -42,13 +42,6 @@ static struct deform_roi_pool_bin bin_at(const struct deform_roi_pool_args *a,
                                       (uint32_t)r, (uint32_t)(r * plane + in_roi)};
 }
 
-/* The pixel in the middle of a bin, or the one nearest to it: only for the order of the bins. */
-static int64_t middle_pixel(float start, float bin, int64_t extent) {
-  const float middle = start + 0.5f * bin;
-  if (!(middle > 0.0f)) return 0;
-  return middle < (float)(extent - 1) ? (int64_t)middle : extent - 1;
-}
-
 static uint32_t block_of(const struct deform_roi_pool_args *a,
                          const struct deform_roi_pool_roi *roi,
                          const struct deform_roi_pool_bin *bin) {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/deform_roi_pool_gather.h"
+#include "kernels/deform_roi_pool_ahead.h"
 
 /* Result bytes of the next bin that are prefetched. */
 enum { PREFETCH_OUTPUT = 1 << 12 };
-
-/* Vectors of channels that are summed in registers at once. */
-enum { SUMS = VL == 16 ? 16 : 8 };
 
 static inline void prefetch_output(const char *out, int64_t bytes) {
   for (int64_t b = 0; b < bytes && b < PREFETCH_OUTPUT; b += 64) __builtin_prefetch(out + b, 1, 3);
@@ -16,7 +13,8 @@ static inline void prefetch_output(const char *out, int64_t bytes) {
    cache lines costs two. There is one more then; the first and the last overlap their neighbours,
    which compute the same values. `out` has the channels of the bin. */
 MLUOP_INLINE void pool_vectors(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
-                               int64_t c, int count, int64_t head, int is_half, void *out) {
+                               int64_t c, int count, int64_t head, struct ahead *ahead, int is_half,
+                               void *out) {
   const int inner = head != 0 ? count - 1 : count;
   vf first = vf_set(0.0f), last = first, sum[SUMS];
 #pragma GCC unroll 16
@@ -26,6 +24,7 @@ MLUOP_INLINE void pool_vectors(const struct deform_roi_pool_args *a, const struc
     for (int64_t j = 0; j < taps->cols; j++) {
       const int64_t pixel = (row + taps->col[j].at) * a->C + c, aligned = pixel + head;
       const vf weight = vf_set(taps->row[i].weight * taps->col[j].weight);
+      if (ahead != NULL) prefetch_ahead(ahead);
       if (head != 0) first = vf_fma(weight, vf_load_as(a->input, pixel, is_half), first);
 #pragma GCC unroll 16
       for (int k = 0; k < inner; k++) {
@@ -68,34 +67,42 @@ MLUOP_INLINE int64_t head_of(const struct deform_roi_pool_args *a, int is_half) 
 }
 
 MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
-                           int64_t head, int is_half, void *out) {
+                           int64_t head, struct ahead *ahead, int is_half, void *out) {
   int64_t c = 0;
   for (; c + SUMS * VL <= a->C; c += SUMS * VL) {
-    if (head == 0) {
-      pool_vectors(a, taps, c, SUMS, 0, is_half, out);
+    if (a->look_ahead) {
+      if (head == 0) {
+        pool_vectors(a, taps, c, SUMS, 0, ahead, is_half, out);
+      } else {
+        pool_vectors(a, taps, c, SUMS, head, ahead, is_half, out);
+      }
+    } else if (head == 0) {
+      pool_vectors(a, taps, c, SUMS, 0, NULL, is_half, out);
     } else {
-      pool_vectors(a, taps, c, SUMS, head, is_half, out);
+      pool_vectors(a, taps, c, SUMS, head, NULL, is_half, out);
     }
   }
-  for (; c + 4 * VL <= a->C; c += 4 * VL) pool_vectors(a, taps, c, 4, 0, is_half, out);
-  for (; c + VL <= a->C; c += VL) pool_vectors(a, taps, c, 1, 0, is_half, out);
+  for (; c + 4 * VL <= a->C; c += 4 * VL) pool_vectors(a, taps, c, 4, 0, NULL, is_half, out);
+  for (; c + VL <= a->C; c += VL) pool_vectors(a, taps, c, 1, 0, NULL, is_half, out);
   if (c < a->C) pool_rest(a, taps, c, is_half, out);
 }
 
 MLUOP_INLINE void forward(const struct deform_roi_pool_args *a, int64_t begin, int64_t end,
                           void *scratch, int is_half) {
   struct bin_taps taps;
+  struct ahead ahead = {.strip = -1};
   float *sums = place_taps(a, scratch, 1, &taps);
   const int64_t head = head_of(a, is_half), bytes = a->C * (is_half ? 2 : 4);
   for (int64_t item = begin; item < end; item++) {
     char *out = (char *)a->output + a->bins[item].index * bytes;
     if (!a->stream) prefetch_output(out, bytes);
     describe_bin(a, item, 0, &taps);
+    if (a->look_ahead) look_ahead(a, item, &taps, &ahead);
     if (!is_half && a->stream) {
-      pool_bin(a, &taps, head, 0, sums);
+      pool_bin(a, &taps, head, &ahead, 0, sums);
       stream_run((float *)(void *)out, sums, a->C);
     } else {
-      pool_bin(a, &taps, head, is_half, out);
+      pool_bin(a, &taps, head, &ahead, is_half, out);
     }
   }
   if (a->stream) vf_stream_end();

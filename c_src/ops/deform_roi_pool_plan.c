@@ -10,6 +10,9 @@ enum { STRIP_ROWS = 16 };
 /* Below so many bins their order does not matter. */
 enum { FEW_BINS = 1024 };
 
+/* Of a bin, for which nothing is prefetched. */
+enum { MANY_PIXELS = 24 };
+
 /* Costs, in nanoseconds: of a bin, and of a thousand floats. */
 enum { BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
 
@@ -86,6 +89,33 @@ size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_a
 
 /* ---------------------------------------------------------------------------------- jobs */
 
+/* The pixels that samples of a bin touch along one axis, roughly. */
+static double touched(float bin, int32_t grid, int64_t extent) {
+  double size = bin < 0.0f ? -(double)bin : (double)bin;
+  if (!(size < (double)extent)) size = (double)extent;
+  return size + 2.0 < 2.0 * grid ? size + 2.0 : 2.0 * grid;
+}
+
+static double bin_pixels(const struct deform_roi_pool_args *args) {
+  double pixels = 0.0;
+  for (int64_t r = 0; r < args->R; r++) {
+    const struct deform_roi_pool_roi *roi = &args->rois[r];
+    if (roi->grid_h <= 0 || roi->grid_w <= 0) continue;
+    pixels += touched(roi->bin_h, roi->grid_h, args->H) * touched(roi->bin_w, roi->grid_w, args->W);
+  }
+  return pixels / (double)args->R;
+}
+
+/* Forward prefetches the rows of a map that is larger than the caches and needed as a whole. With
+   many pixels per bin, most come from the caches, and prefetching costs what it saves. */
+static int worth_looking_ahead(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
+  const int64_t pixels = args->N * args->H * args->W;
+  const int64_t map_bytes = pixels * args->C * (args->is_half ? 2 : 4);
+  return args->output != NULL && args->keys != NULL && (size_t)map_bytes > handle->cache_bytes &&
+         args->bin_pixels < MANY_PIXELS &&
+         args->bin_pixels * (double)mluop_deform_roi_pool_bins(args) > 2.0 * (double)pixels;
+}
+
 void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
                                    void *scratch) {
   struct deform_roi_pool_arena arena = {scratch, 0};
@@ -97,6 +127,8 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
                                                LOCATE_COST * args->pooled_h * args->pooled_w),
                           .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
+  args->bin_pixels = bin_pixels(args);
+  args->look_ahead = worth_looking_ahead(handle, args);
   job.count = 1;
   if (args->keys != NULL) {
     job.kernel = handle->kernels->deform_roi_pool_sort;
@@ -104,21 +136,8 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
   }
 }
 
-/* The pixels that samples of a bin touch along one axis, roughly. */
-static double touched(float bin, int32_t grid, int64_t extent) {
-  double size = bin < 0.0f ? -(double)bin : (double)bin;
-  if (!(size < (double)extent)) size = (double)extent;
-  return size + 2.0 < 2.0 * grid ? size + 2.0 : 2.0 * grid;
-}
-
 int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) {
-  double pixels = 0.0;
-  for (int64_t r = 0; r < args->R; r++) {
-    const struct deform_roi_pool_roi *roi = &args->rois[r];
-    if (roi->grid_h <= 0 || roi->grid_w <= 0) continue;
-    pixels += touched(roi->bin_h, roi->grid_h, args->H) * touched(roi->bin_w, roi->grid_w, args->W);
-  }
-  const double floats = pixels / (double)args->R * (double)args->C;
+  const double floats = args->bin_pixels * (double)args->C;
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
@@ -127,7 +146,7 @@ int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) 
 void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
                                     mluop_kernel *kernel) {
   const int64_t bins = mluop_deform_roi_pool_bins(args),
-                shares = 16 * (int64_t)mluop_num_threads(handle);
+                shares = (args->look_ahead ? 3 : 16) * (int64_t)mluop_num_threads(handle);
   const struct mluop_job job = {
       .kernel = kernel,
       .args = args,
