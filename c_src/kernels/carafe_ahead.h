@@ -7,7 +7,7 @@
 
 #include "kernels/carafe_item.h"
 
-enum { CACHE_LINE = 64, AHEAD_AREAS = 4 };
+enum { CACHE_LINE = 64, AHEAD_AREAS = 5 };
 
 /* Rows of runs of bytes. */
 struct ahead_area {

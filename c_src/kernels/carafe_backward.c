@@ -36,6 +36,7 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
                           .part_step = carafe_part_floats(args),
                           .grads = grads,
                           .results = scratch,
+                          .begin = item.row,
                           .end = end};
   struct spread spread = {.args = args,
                           .item = &item,

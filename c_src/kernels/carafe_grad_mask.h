@@ -19,7 +19,7 @@ struct mask_row {
   int64_t part_step;              /* to the next part, in `map` */
   float *grads;                   /* half: room for a tile of grad_output */
   float *results;                 /* half: room for the results of a segment */
-  int64_t end;                    /* of the strip's rows */
+  int64_t begin, end;             /* the strip's rows */
   struct ahead ahead;             /* what the next segment needs */
   int64_t ahead_lines;            /* of it are asked for with each row of a tile */
 };
@@ -170,40 +170,43 @@ static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
   }
 }
 
-/* What the segment [begin, end) of window row `row` will read and write, but for the input; and the
-   input below the windows of [begin, end), which is new in the next row. */
+/* `count` pixels of `rows` rows of a tensor, from `pixel` on; a group of a pixel has `elements`. */
+static void ask_pixels(struct mask_row *m, const void *tensor, int64_t elements, int64_t pixel,
+                       int64_t count, int64_t rows, int64_t row_pixels) {
+  const struct carafe_shape *a = &m->args->shape;
+  const int64_t group_bytes = elements * (a->is_half ? 2 : 4);
+  ahead_add(&m->ahead, (struct ahead_area){.first = (const char *)tensor +
+                                                    (pixel * a->G + m->item->group) * group_bytes,
+                                           .bytes = m->item->groups * group_bytes,
+                                           .count = count,
+                                           .step = a->G * group_bytes,
+                                           .rows = rows,
+                                           .row_step = row_pixels * a->G * group_bytes});
+}
+
+/* What the segment [begin, end) of window row `row` is about to need: columns of grad_output and of
+   the masks, of the row of the input that the next window row will see first, and of the row of
+   grad_input that no later one adds to. */
 static void look_ahead(struct mask_row *m, int64_t row, int64_t begin, int64_t end) {
   const struct carafe_backward_args *args = m->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_item *item = m->item;
-  const int64_t size = a->is_half ? 2 : 4, K = a->K, S = a->S, r = (K - 1) / 2;
-  const int64_t below = carafe_min(a->H - 1, item->row + r + 1);
+  const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K;
   const int64_t left = carafe_max(0, begin == item->column ? begin - r : begin);
   const int64_t right = carafe_min(a->W, end == item->column + item->columns ? end + r : end);
-  const int64_t channels = item->groups * a->C * size, masks = item->groups * K * K * size;
-  const int64_t pixel = ((item->n * a->H + row) * S * a->W + left) * S;
+  const int64_t corner = item->n * a->H * a->W + left, count = right - left;
+  const int64_t upscaled = ((item->n * a->H + row) * S * a->W + left) * S;
   m->ahead = (struct ahead){.areas = 0};
-  if (row < m->end) {
-    struct ahead_area masks_ahead = {
-        .bytes = masks, .count = (right - left) * S, .step = a->G * K * K * size, .rows = S};
-    masks_ahead.row_step = S * a->W * masks_ahead.step;
-    const int64_t at = (pixel * a->G + item->group) * K * K * size;
-    masks_ahead.first = (const char *)args->mask + at;
-    ahead_add(&m->ahead, masks_ahead);
-    masks_ahead.first = (const char *)args->grad_mask + at;
-    ahead_add(&m->ahead, masks_ahead);
-    struct ahead_area grads = {
-        .bytes = channels, .count = (right - left) * S, .step = a->G * a->C * size, .rows = S};
-    grads.row_step = S * a->W * grads.step;
-    grads.first = (const char *)args->grad_output + (pixel * a->G + item->group) * a->C * size;
-    ahead_add(&m->ahead, grads);
+  if (row - r >= m->begin && row - r < m->end) {
+    ask_pixels(m, args->grad_input, a->C, corner + (row - r) * a->W, count, 1, 0);
   }
-  const int64_t input = ((item->n * a->H + below) * a->W + left) * a->G + item->group;
-  ahead_add(&m->ahead, (struct ahead_area){.first = (const char *)args->input + input * a->C * size,
-                                           .bytes = channels,
-                                           .count = right - left,
-                                           .step = a->G * a->C * size,
-                                           .rows = 1});
+  if (row < m->end) {
+    ask_pixels(m, args->mask, taps, upscaled, count * S, S, S * a->W);
+    ask_pixels(m, args->grad_mask, taps, upscaled, count * S, S, S * a->W);
+    ask_pixels(m, args->grad_output, a->C, upscaled, count * S, S, S * a->W);
+  }
+  const int64_t below = item->row + r + 1;
+  if (below < a->H) ask_pixels(m, args->input, a->C, corner + below * a->W, count, 1, 0);
 }
 
 static void make_mask_row(struct mask_row *m) {
