@@ -87,16 +87,25 @@ static inline int64_t carafe_weights_size(const struct carafe_shape *shape) {
   return shape->is_half ? CARAFE_SEGMENT * carafe_padded(4 * shape->K * shape->K) : 0;
 }
 
-/* Backward, floats of scratch memory: for a tile of grad_output if it is half; for the rows of the input under the
-   windows of a strip, one part of the channels and all; for the sums of grad_input that are not
-   complete. */
+/* Backward, floats of scratch memory: for a tile of grad_output if it is half; for the rows of the
+   input under the windows of a strip, one part of the channels and all; for the sums of grad_input
+   that are not complete. */
 static inline int64_t carafe_grads_size(const struct carafe_backward_args *args) {
   return args->shape.is_half ? 4 * carafe_padded(args->part) : 0;
 }
 
-static inline int64_t carafe_part_floats(const struct carafe_backward_args *args) {
-  return carafe_ring_rows(&args->shape) * carafe_ring_columns(&args->shape, &args->plan) *
+/* With S == 1, tiles of 4 neighbours reach up to 3 columns beside the map. */
+static inline int64_t carafe_margin(const struct carafe_shape *shape) {
+  return shape->S == 1 ? 3 : 0;
+}
+
+static inline int64_t carafe_row_floats(const struct carafe_backward_args *args) {
+  return (carafe_ring_columns(&args->shape, &args->plan) + 2 * carafe_margin(&args->shape)) *
          args->plan.groups * carafe_padded(args->part);
+}
+
+static inline int64_t carafe_part_floats(const struct carafe_backward_args *args) {
+  return carafe_ring_rows(&args->shape) * carafe_row_floats(args);
 }
 
 static inline int64_t carafe_input_floats(const struct carafe_backward_args *args) {

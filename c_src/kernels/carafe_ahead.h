@@ -33,7 +33,7 @@ static void ahead_add(struct ahead *a, struct ahead_area area) {
 }
 
 /* The areas are asked for from the last one added to the first. */
-static int ahead_next_run(struct ahead *a) {
+static __attribute__((noinline)) int ahead_next_run(struct ahead *a) {
   if (a->areas == 0) return 0;
   const struct ahead_area *area = &a->area[a->areas - 1];
   a->at = area->first + a->row * area->row_step + a->run * area->step;
@@ -47,10 +47,13 @@ static int ahead_next_run(struct ahead *a) {
 }
 
 MLUOP_INLINE void ahead_ask(struct ahead *a, int64_t lines) {
-  for (; lines > 0; lines--) {
+  while (lines > 0) {
     if (a->at >= a->end && !ahead_next_run(a)) return;
-    mluop_prefetch(a->at);
-    a->at += CACHE_LINE;
+    const char *at = a->at;
+    const int64_t run = carafe_min(lines, (a->end - at + CACHE_LINE - 1) / CACHE_LINE);
+    for (int64_t i = 0; i < run; i++) mluop_prefetch(at + i * CACHE_LINE);
+    a->at += run * CACHE_LINE;
+    lines -= run;
   }
 }
 

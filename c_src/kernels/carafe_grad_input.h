@@ -55,7 +55,7 @@ struct spread {
   const struct carafe_backward_args *args;
   const struct carafe_item *item; /* the strip's columns and groups, all channels of those */
   int64_t begin, end;             /* the strip's rows */
-  int64_t done;                   /* rows before this one are written */
+  int64_t column;                 /* columns before this one of the row in turn are written */
   float *weights;                 /* half: room for those of a segment */
   float *ring, *totals;           /* totals: NULL if sums are made directly */
 };
@@ -70,6 +70,12 @@ static int64_t spread_ring_size(const struct spread *s) {
   return carafe_ring_rows(&s->args->shape) * spread_row_size(s);
 }
 
+/* The strip's rows under the windows of row item->row. */
+static struct carafe_span rows_in_reach(const struct spread *s) {
+  const struct carafe_span window = carafe_window(s->item->row, s->args->shape.K, s->args->shape.H);
+  return (struct carafe_span){carafe_max(window.begin, s->begin), carafe_min(window.end, s->end)};
+}
+
 static float *ring_row(const struct spread *s, float *ring, int64_t part, int64_t y) {
   const int64_t slots = carafe_ring_rows(&s->args->shape);
   return ring + part * spread_ring_size(s) + y % slots * spread_row_size(s);
@@ -82,7 +88,7 @@ static void begin_spread(struct spread *s) {
   const int64_t floats = carafe_div_up(a->C, s->args->part) * spread_ring_size(s);
   s->totals = a->K > MAX_DIRECT_K ? s->ring + floats : NULL;
   clear_floats(s->ring, s->totals != NULL ? 2 * floats : floats);
-  s->done = s->begin;
+  s->column = s->item->column;
 }
 
 static struct carafe_rows ring_map(const struct spread *s) {
@@ -106,18 +112,18 @@ static int64_t write_pixel(const struct spread *s, int64_t to, float *from, int6
   return length;
 }
 
-/* Row y is complete: it is written, and its place in the ring cleared. */
-static void write_row(const struct spread *s, int64_t y) {
+/* Columns [begin, end) of row y are complete: they are written, and cleared in the ring. */
+static void write_pixels(const struct spread *s, int64_t y, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_item *item = s->item;
   const struct carafe_rows map = ring_map(s);
   float *ring = s->totals != NULL ? s->totals : s->ring;
-  for (int64_t x = 0; x < item->columns; x++) {
+  for (int64_t x = begin; x < end; x++) {
     for (int64_t g = 0; g < item->groups; g++) {
-      int64_t to =
-          (((item->n * a->H + y) * a->W + item->column + x) * a->G + item->group + g) * a->C;
+      int64_t to = (((item->n * a->H + y) * a->W + x) * a->G + item->group + g) * a->C;
       for (int64_t c = 0; c < a->C; c += s->args->part) {
-        float *from = ring_row(s, ring, c / s->args->part, y) + x * map.pixel + g * map.group;
+        float *from =
+            ring_row(s, ring, c / s->args->part, y) + (x - map.first) * map.pixel + g * map.group;
         to += write_pixel(s, to, from, carafe_min(s->args->part, a->C - c));
       }
     }
@@ -132,49 +138,62 @@ static void move_sums(float *total, float *part, int64_t count) {
   }
 }
 
-/* One part of the channels of row `row` of grad_output. */
-static void spread_part(const struct spread *s, int64_t row, int64_t part,
-                        const struct carafe_item *item) {
+/* One part of the channels of the segment [begin, end) of window row item->row. */
+static void spread_part(const struct spread *s, int64_t part, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
+  struct carafe_item item = *s->item;
+  item.channel = part * s->args->part;
+  item.length = carafe_min(s->args->part, a->C - item.channel);
   struct carafe_rows map = ring_map(s);
   struct line t = {.K = a->K,
-                   .columns = {item->column, item->column + item->columns},
+                   .columns = {item.column, item.column + item.columns},
                    .map = &map,
                    .values = (void *)s->args->grad_output,
                    .is_half = a->is_half};
   struct walk w = {.shape = a,
-                   .item = item,
+                   .item = &item,
                    .mask = s->args->mask,
                    .weights = s->weights,
                    .table = spread_lines,
-                   .row = row,
+                   .row = item.row,
+                   .rows = rows_in_reach(s),
                    .most_rows = a->K};
-  const struct carafe_span window = carafe_window(row, a->K, a->H);
-  w.rows.begin = carafe_max(window.begin, s->begin);
-  w.rows.end = carafe_min(window.end, s->end);
   w.first_row = w.rows.begin;
   for (int64_t y = w.rows.begin; y < w.rows.end; y++) {
     map.row[y - w.rows.begin] = ring_row(s, s->ring, part, y);
   }
-  walk_columns(&t, &w, carafe_window(item->column, a->K, a->W).begin,
-               carafe_window(item->column + item->columns - 1, a->K, a->W).end);
-  for (int64_t y = w.rows.begin; y < w.rows.end && s->totals != NULL; y++) {
-    move_sums(ring_row(s, s->totals, part, y), ring_row(s, s->ring, part, y), spread_row_size(s));
+  walk_columns(&t, &w, begin, end);
+}
+
+static void spread_segment(const struct spread *s, int64_t begin, int64_t end) {
+  for (int64_t part = 0; part < carafe_div_up(s->args->shape.C, s->args->part); part++) {
+    spread_part(s, part, begin, end);
   }
 }
 
-/* Row `row` of grad_output; then what is complete, or everything after the last one, is written. */
-static void spread_row(struct spread *s, int64_t row, int is_last) {
-  const struct carafe_shape *a = &s->args->shape;
-  const int64_t parts = carafe_div_up(a->C, s->args->part);
-  const int64_t ready = is_last ? s->end : carafe_min(s->end, row - (a->K - 1) / 2 + 1);
-  for (int64_t part = 0; part < parts; part++) {
-    struct carafe_item item = *s->item;
-    item.channel = part * s->args->part;
-    item.length = carafe_min(s->args->part, a->C - item.channel);
-    spread_part(s, row, part, &item);
+/* The row that leaves the reach of the windows, before column `end`. */
+static void write_columns(struct spread *s, int64_t end) {
+  const int64_t y = s->item->row - (s->args->shape.K - 1) / 2;
+  if (s->totals != NULL || y < s->begin || y >= s->end || s->column >= end) return;
+  write_pixels(s, y, s->column, end);
+  s->column = end;
+}
+
+/* After all segments of a window row: after the last row of all, everything is written. */
+static void end_row(struct spread *s, int is_last) {
+  const int64_t parts = carafe_div_up(s->args->shape.C, s->args->part);
+  const struct carafe_span rows = rows_in_reach(s);
+  const int64_t leaving = s->item->row - (s->args->shape.K - 1) / 2;
+  for (int64_t y = rows.begin; y < rows.end && s->totals != NULL; y++) {
+    for (int64_t part = 0; part < parts; part++) {
+      move_sums(ring_row(s, s->totals, part, y), ring_row(s, s->ring, part, y), spread_row_size(s));
+    }
   }
-  for (; s->done < ready; s->done++) write_row(s, s->done);
+  const int64_t first = carafe_max(leaving, s->begin);
+  for (int64_t y = first; y < (is_last ? s->end : carafe_min(leaving + 1, s->end)); y++) {
+    write_pixels(s, y, s->column, s->item->column + s->item->columns);
+    s->column = s->item->column;
+  }
 }
 
 #endif /* MLUOP_KERNELS_CARAFE_GRAD_INPUT_H_ */

@@ -32,32 +32,25 @@ struct mask_tile {
   float *out[DOT_PIXELS]; /* K x K of each */
 };
 
-/* One part of the channels, for some rows of the window, from row `first` of the map on. */
+/* One part of the channels, for some rows of the window, from row `first` of the map on: all taps
+   that one of the pixels has on the map. Beside the map the others see a margin of zeros; whatever
+   the gradient, their results there are 0. */
 static void dot_tile(const struct mask_row *m, const struct mask_tile *tile, struct dots *d,
                      int64_t first) {
   const struct carafe_shape *a = &m->args->shape;
-  const int64_t K = a->K, r = (K - 1) / 2, j = tile->j, at = d->at;
+  const int64_t K = a->K, r = (K - 1) / 2, j = tile->j;
   const int64_t ahead = tile->shift ? tile->pixels - 1 : 0, corner = (first - m->item->row + r) * K;
-  const int64_t begin = carafe_max(0, r - j), end = carafe_min(K, a->W - j - ahead + r);
-  const struct dots all = *d;
-  if (begin < end) {
-    d->at = at + (j - r + begin - m->map->first) * d->stride;
-    for (int e = 0; e < tile->pixels; e++) d->out[e] = tile->out[e] + corner + begin;
-    add_dots(d, tile->pixels, tile->shift, end - begin);
-  }
+  const int64_t begin = carafe_max(0, r - j - ahead), end = carafe_min(K, a->W - j + r);
+  d->at += (j - r + begin - m->map->first) * d->stride;
+  for (int e = 0; e < tile->pixels; e++) d->out[e] = tile->out[e] + corner + begin;
+  add_dots(d, tile->pixels, tile->shift, end - begin);
   for (int e = 0; e < tile->pixels && ahead > 0; e++) {
     const struct carafe_span window = carafe_window(j + e, K, a->W);
     const int64_t left = window.begin - j - e + r, right = window.end - j - e + r;
-    const struct carafe_span ends[2] = {{left, begin < end ? begin : right},
-                                        {begin < end ? end : right, right}};
-    for (int side = 0; side < 2; side++) {
-      if (ends[side].begin >= ends[side].end) continue;
-      *d = all;
-      d->grad[0] = all.grad[e];
-      d->ahead_lines = 0;
-      d->at = at + (j + e - r + ends[side].begin - m->map->first) * d->stride;
-      d->out[0] = tile->out[e] + corner + ends[side].begin;
-      add_dots(d, 1, 0, ends[side].end - ends[side].begin);
+    for (int64_t y = 0; y < d->row_count; y++) {
+      float *out = tile->out[e] + corner + y * K;
+      for (int64_t t = begin; t < left; t++) out[t] = 0.0f;
+      for (int64_t t = right; t < end; t++) out[t] = 0.0f;
     }
   }
 }
@@ -150,26 +143,6 @@ static void mask_tiles(struct mask_row *m, int64_t j, int64_t end, int64_t step,
   }
 }
 
-/* Window centres [begin, end) of the row, at most CARAFE_SEGMENT. */
-static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
-  const int64_t S = m->args->shape.S, W = m->args->shape.W;
-  int64_t offset[DOT_PIXELS];
-  if (S == 1) {
-    const int64_t whole = (end - begin) / DOT_PIXELS * DOT_PIXELS;
-    for (int e = 0; e < DOT_PIXELS; e++) offset[e] = e;
-    if (whole > 0) mask_tiles(m, begin, begin + whole, DOT_PIXELS, DOT_PIXELS, offset);
-    begin += whole;
-    if (begin < end) mask_tiles(m, begin, end, end - begin, (int)(end - begin), offset);
-    return;
-  }
-  const int64_t chunks = carafe_div_up(S * S, DOT_PIXELS);
-  for (int64_t chunk = 0; chunk < chunks; chunk++) {
-    const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
-    for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * W + (u + e) % S;
-    mask_tiles(m, begin, end, 1, (int)pixels, offset);
-  }
-}
-
 /* `count` pixels of `rows` rows of a tensor, from `pixel` on; a group of a pixel has `elements`. */
 static void ask_pixels(struct mask_row *m, const void *tensor, int64_t elements, int64_t pixel,
                        int64_t count, int64_t rows, int64_t row_pixels) {
@@ -184,48 +157,49 @@ static void ask_pixels(struct mask_row *m, const void *tensor, int64_t elements,
                                            .row_step = row_pixels * a->G * group_bytes});
 }
 
-/* What the segment [begin, end) of window row `row` is about to need: columns of grad_output and of
-   the masks, of the row of the input that the next window row will see first, and of the row of
-   grad_input that no later one adds to. */
+/* What the segment [begin, end) of window row `row` will need: grad_output, the masks, the columns
+   of the input that it will see first, and those of grad_input that nothing later adds to. */
 static void look_ahead(struct mask_row *m, int64_t row, int64_t begin, int64_t end) {
   const struct carafe_backward_args *args = m->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_item *item = m->item;
-  const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K;
-  const int64_t left = carafe_max(0, begin == item->column ? begin - r : begin);
-  const int64_t right = carafe_min(a->W, end == item->column + item->columns ? end + r : end);
-  const int64_t corner = item->n * a->H * a->W + left, count = right - left;
-  const int64_t upscaled = ((item->n * a->H + row) * S * a->W + left) * S;
+  const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K, count = end - begin;
+  const int64_t above = row - r, below = row + r, corner = item->n * a->H * a->W + begin;
+  const int64_t upscaled = ((item->n * a->H + row) * S * a->W + begin) * S;
   m->ahead = (struct ahead){.areas = 0};
-  if (row - r >= m->begin && row - r < m->end) {
-    ask_pixels(m, args->grad_input, a->C, corner + (row - r) * a->W, count, 1, 0);
+  if (row >= m->end) return;
+  if (above >= m->begin) ask_pixels(m, args->grad_input, a->C, corner + above * a->W, count, 1, 0);
+  ask_pixels(m, args->mask, taps, upscaled, count * S, S, S * a->W);
+  ask_pixels(m, args->grad_mask, taps, upscaled, count * S, S, S * a->W);
+  ask_pixels(m, args->grad_output, a->C, upscaled, count * S, S, S * a->W);
+  if (below < a->H) {
+    ask_pixels(m, args->input, a->C, corner + below * a->W, carafe_min(count + r, a->W - begin), 1,
+               0);
   }
-  if (row < m->end) {
-    ask_pixels(m, args->mask, taps, upscaled, count * S, S, S * a->W);
-    ask_pixels(m, args->grad_mask, taps, upscaled, count * S, S, S * a->W);
-    ask_pixels(m, args->grad_output, a->C, upscaled, count * S, S, S * a->W);
-  }
-  const int64_t below = item->row + r + 1;
-  if (below < a->H) ask_pixels(m, args->input, a->C, corner + below * a->W, count, 1, 0);
 }
 
-static void make_mask_row(struct mask_row *m) {
+/* Window centres [begin, end) of the row, at most CARAFE_SEGMENT. What `ahead` holds is asked for
+   meanwhile. */
+static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &m->args->shape;
-  const struct carafe_item *item = m->item;
-  const int64_t end = item->column + item->columns;
-  const struct carafe_span rows = carafe_window(item->row, a->K, a->H);
-  for (int64_t j = item->column; j < end; j += CARAFE_SEGMENT) {
-    const int64_t stop = carafe_min(j + CARAFE_SEGMENT, end);
-    if (stop < end) {
-      look_ahead(m, item->row, stop, carafe_min(stop + CARAFE_SEGMENT, end));
-    } else {
-      look_ahead(m, item->row + 1, item->column, carafe_min(item->column + CARAFE_SEGMENT, end));
-    }
-    const int64_t tiles = a->S > 1 ? (stop - j) * carafe_div_up(a->S * a->S, DOT_PIXELS)
-                                   : carafe_div_up(stop - j, DOT_PIXELS);
-    const int64_t steps = tiles * item->groups * carafe_div_up(a->C, m->args->part);
-    m->ahead_lines = carafe_div_up(m->ahead.lines, steps * (rows.end - rows.begin));
-    mask_segment(m, j, stop);
+  const int64_t S = a->S, chunks = carafe_div_up(S * S, DOT_PIXELS);
+  const struct carafe_span rows = carafe_window(m->item->row, a->K, a->H);
+  const int64_t tiles = S > 1 ? (end - begin) * chunks : carafe_div_up(end - begin, DOT_PIXELS);
+  const int64_t steps = tiles * m->item->groups * carafe_div_up(a->C, m->args->part);
+  int64_t offset[DOT_PIXELS];
+  m->ahead_lines = carafe_div_up(m->ahead.lines, steps * (rows.end - rows.begin));
+  if (S == 1) {
+    const int64_t whole = (end - begin) / DOT_PIXELS * DOT_PIXELS;
+    for (int e = 0; e < DOT_PIXELS; e++) offset[e] = e;
+    if (whole > 0) mask_tiles(m, begin, begin + whole, DOT_PIXELS, DOT_PIXELS, offset);
+    begin += whole;
+    if (begin < end) mask_tiles(m, begin, end, end - begin, (int)(end - begin), offset);
+    return;
+  }
+  for (int64_t chunk = 0; chunk < chunks; chunk++) {
+    const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
+    for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * a->W + (u + e) % S;
+    mask_tiles(m, begin, end, 1, (int)pixels, offset);
   }
 }
 

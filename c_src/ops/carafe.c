@@ -20,7 +20,7 @@ enum { BLOCK_COST = 1 << 20 };
 
 enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 16, RING_BYTES = 1 << 19 };
 
-enum { MIN_BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 19 };
+enum { MIN_BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
 
 static const struct mluop_rule set_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
@@ -176,16 +176,16 @@ static struct carafe_plan plan_of(const struct carafe_shape *a, int64_t channels
   return plan;
 }
 
-/* A strip of columns is narrow enough for the second cache to hold what its rows need: the input
-   under the windows, the sums that are not complete, and grad_output. Where it begins does not
-   depend on the number of threads. */
+/* Strips of columns are wide: each reads some of grad_output beside it. What their rows need (the
+   input under the windows, the sums that are not complete, grad_output) comes by in order, so that
+   a share of the last cache is enough for it. Where a strip begins does not depend on the number of
+   threads. */
 static void plan_backward(struct carafe_backward_args *args, int threads) {
   const struct carafe_shape *a = &args->shape;
   const int64_t parts = mluop_div_up(a->C, BLOCK_CHANNELS);
   struct carafe_plan plan = {.groups = 1, .part = a->C};
   if (parts == 1) plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
   args->part = parts > 1 ? carafe_padded(mluop_div_up(a->C, parts)) : a->C;
-  plan.packed = 1;
   const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
   plan.rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
   const int64_t pixel = plan.groups * mluop_div_up(a->C, args->part) * carafe_padded(args->part);
