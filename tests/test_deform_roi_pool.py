@@ -219,6 +219,37 @@ def test_a_region_does_not_depend_on_the_others(
             assert np.array_equal(few.forward(handle), got[begin : begin + 20])
 
 
+# By how many bins touch a pixel, how large the map is, and how large a bin is.
+WAYS = {
+    "few RoIs on a large map": {"shape": (1, 64, 96, 48), "rois": 3, "ratio": 2},
+    "many RoIs on a small map": {"shape": (1, 9, 11, 20), "rois": 300, "ratio": 0},
+    "few channels": {"shape": (2, 20, 30, 3), "rois": 100, "ratio": 0},
+    "larger than the cache": {"shape": (1, 33, 34, 8192), "rois": 40, "ratio": 2},
+    "larger than the cache, few RoIs": {"shape": (1, 33, 34, 8192), "rois": 4, "ratio": 2},
+    "bins of many tiles": {"shape": (1, 60, 70, 512), "rois": 20, "ratio": 0, "pooled": (1, 1)},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_of_the_backward(way: str, handle: pymluops.Handle, rng: np.random.Generator) -> None:
+    call = random_call(rng, offset=GIVEN, **WAYS[way])
+    check_call(call, handle, rng, FLOAT_BAR)
+    check_call(as_half(call), handle, rng, HALF_BAR)
+    check_call(replace(call, offset=None), handle, rng, FLOAT_BAR)
+
+
+def test_slopes_of_the_rim_reach_its_neighbour(handle: pymluops.Handle) -> None:
+    # A sample at x = -0.5 is clamped to column 0, but its slope runs from column 0 to 1. So many
+    # channels make tiles of one column, and so many RoIs are summed by tiles.
+    x = np.zeros((1, 2, 30, 5000), np.float32)
+    x[:, :, 1] = 1
+    rois = np.float32([[0, -0.5, 0.5, 0.5, 0.5]] * 60)
+    offset = np.zeros((60, 2, 1, 1), np.float32)
+    call = Call(x, rois, offset, pooled=(1, 1), scale=1.0, ratio=1, gamma=1.0)
+    _, grad_offset = call.backward(handle, np.ones((60, 1, 1, 5000), np.float32))
+    assert grad_offset.reshape(60, 2).tolist() == [[5000, 0]] * 60
+
+
 @pytest.mark.parametrize("ratio", [40, 700, 3000, 200_000])
 def test_many_samples_per_pixel(
     ratio: int, handle: pymluops.Handle, rng: np.random.Generator
@@ -365,14 +396,17 @@ def test_bad_images_are_named_and_change_nothing(image: float, handle: pymluops.
 
 
 @pytest.mark.parametrize("shape", [(2, 40, 80, 64), (1, 7, 7, 24), (1, 30, 30, 1)], ids=str)
+@pytest.mark.parametrize(("rois", "ratio"), [(400, 0), (12, 2)])
 def test_threads_do_not_change_bits(
     shape: tuple,
+    rois: int,
+    ratio: int,
     for_each_thread_count: Callable[[Callable[[], object]], list],
     handle: pymluops.Handle,
     rng: np.random.Generator,
 ) -> None:
-    call = random_call(rng, shape, 400, offset=GIVEN)
-    grad = rng.standard_normal((400, 2, 3, shape[3])).astype(np.float32)
+    call = random_call(rng, shape, rois, ratio=ratio, offset=GIVEN)
+    grad = rng.standard_normal((rois, 2, 3, shape[3])).astype(np.float32)
     results = for_each_thread_count(
         lambda: bits(call.forward(handle)) + bits(call.backward(handle, grad))
     )

@@ -39,12 +39,9 @@ struct deform_roi_pool_blocks {
 };
 
 /* grad_input is cut into tiles, each of which belongs to one thread. A list per tile has the bins
-   that may touch it; a bin that may touch more than DEFORM_ROI_POOL_MAX_TILES is in the list of its
-   image instead. */
-enum { DEFORM_ROI_POOL_MAX_TILES = 16 };
-
-/* grad_input is cleared by blocks of so many bytes, if it is not cleared by tiles. */
-enum { DEFORM_ROI_POOL_CLEAR_BYTES = 1 << 16 };
+   that may touch it; a bin that may touch more than `max_tiles` is in the list of its image
+   instead. */
+enum { DEFORM_ROI_POOL_MAX_TILES = 16, DEFORM_ROI_POOL_TILE_PIXELS = 512 };
 
 /* The lists of a bin: `across` of each of `down` rows of tiles. */
 struct deform_roi_pool_place {
@@ -52,10 +49,16 @@ struct deform_roi_pool_place {
   uint16_t down, across;
 };
 
+/* What a bin has from the pixels of a tile for the gradient of its offset: sums over the channels
+   of gradient times slope. */
+struct deform_roi_pool_slopes {
+  float x, y;
+};
+
 struct deform_roi_pool_tiles {
   int shift_h, shift_w;        /* a tile has 2^shift_h rows and 2^shift_w columns */
   int64_t down, across, count; /* tiles of an image, and of all */
-  int64_t channels;            /* of a tile */
+  size_t buffer_bytes;         /* for the sums of a tile; 0 if they are in place */
   int64_t lists;               /* one for each tile, then one for each image */
   int64_t max_tiles;           /* as many as let all entries be counted in 32 bits */
   int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
@@ -63,6 +66,36 @@ struct deform_roi_pool_tiles {
   uint32_t *next;                       /* [chunks][lists]: where the next entry of a chunk goes */
   uint32_t *starts;                     /* list t is entries[starts[t]] to entries[starts[t + 1]] */
   uint32_t *entries;                    /* places in `bins`, in their order */
+  struct deform_roi_pool_slopes
+      *slopes; /* [bins][max_tiles], the tiles as in the place of the bin */
+};
+
+/* A tile takes bins by batches, and sorts what they do by pixel. */
+enum {
+  DEFORM_ROI_POOL_BATCH_BINS = 256,
+  DEFORM_ROI_POOL_BATCH_VISITS = 8192,
+  DEFORM_ROI_POOL_BATCH_TAPS = 4096 /* and those of one bin more */
+};
+
+/* A bin, by its number in the batch, touches a pixel: factors of its gradient for grad_input, and
+   of gradient times pixel for the slopes. */
+struct deform_roi_pool_visit {
+  uint32_t bin;
+  float weight, x, y;
+};
+
+struct deform_roi_pool_batch {
+  float slopes[DEFORM_ROI_POOL_BATCH_BINS][2][16]; /* along x and y, a vector of sums each */
+  struct deform_roi_pool_visit visits[DEFORM_ROI_POOL_BATCH_VISITS];
+  struct {
+    const struct deform_roi_pool_tap *row, *col;
+    int64_t rows, cols;
+    int64_t gradient; /* its first element in grad_output */
+    uint32_t entry;   /* its place in all bins */
+  } bins[DEFORM_ROI_POOL_BATCH_BINS];
+  uint32_t starts[DEFORM_ROI_POOL_TILE_PIXELS + 2]; /* of the visits of each pixel */
+  int64_t bin_count, visit_count, tap_count;
+  struct deform_roi_pool_tap *taps;
 };
 
 struct deform_roi_pool_args {

@@ -75,8 +75,9 @@ struct range {
 };
 
 /* The samples that touch a pixel in [clip.begin, clip.end) of the axis, and perhaps their
-   neighbours. A coordinate between -1 and 0, or between extent - 1 and extent, touches the pixel at
-   the rim. With a start or bin that is not finite every sample is infinite or NaN: outside. */
+   neighbours. A coordinate between -1 and 0 touches the pixels 0 and 1, one between extent - 1 and
+   extent the last one. With a start or bin that is not finite every sample is infinite or NaN:
+   outside. */
 MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range clip) {
   struct range range = {0, axis->grid};
   if (axis->grid <= 0 || !(axis->start >= -FLT_MAX && axis->start <= FLT_MAX) ||
@@ -84,7 +85,8 @@ MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range c
     range.end = 0;
     return range;
   }
-  const float lower = (float)(clip.begin - 1), upper = next_above((float)clip.end);
+  const float lower = clip.begin > 1 ? (float)(clip.begin - 1) : -1.0f;
+  const float upper = next_above((float)clip.end);
   if (!(sample_at(axis, 0) >= lower)) range.begin = first_sample_from(axis, 1, range.end, lower);
   if (sample_at(axis, axis->grid - 1) >= upper) {
     range.end = first_sample_from(axis, range.begin, range.end - 1, upper);

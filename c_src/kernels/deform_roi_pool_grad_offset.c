@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/deform_roi_pool_gather.h"
+#include "kernels/deform_roi_pool_tile.h"
 
 /* Vectors of channels whose gradients are held in registers at once. */
 enum { VECTORS = VL == 16 ? 16 : 8 };
 
-/* The gradient of a bin is prefetched while the ones before it are worked on, so many bytes of it.
- */
-enum { AHEAD = 2, PREFETCH_GRADIENT = 1 << 12 };
+/* The gradient of a bin is prefetched while so many bins before it are worked on. */
+enum { AHEAD = 2 };
 
 /* Sums over channels, a lane each: gradient times the slope of the value. */
 struct slopes {
@@ -45,51 +45,63 @@ MLUOP_INLINE void add_slopes(const struct deform_roi_pool_args *a, const struct 
   slopes->y = y;
 }
 
-MLUOP_INLINE void store_slopes(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
-                               int is_half) {
-  const int64_t plane = a->pooled_h * a->pooled_w;
-  const int64_t at = taps->index + taps->index / plane * plane;
-  /* A bin without samples has the gradient 0, also if its RoI is infinite. */
-  float x = 0.0f, y = 0.0f;
-  if (taps->cols > 0) {
-    struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
-    int64_t c = 0;
-    for (; c + VECTORS * VL <= a->C; c += VECTORS * VL) {
-      add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
-    }
-    for (; c + VL <= a->C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
-    if (c < a->C) add_slopes(a, taps, c, 1, a->C - c, is_half, &slopes);
-    x = a->gamma * taps->roi->width * vf_sum(slopes.x);
-    y = a->gamma * taps->roi->height * vf_sum(slopes.y);
+/* The sums over all pixels of a bin. */
+MLUOP_INLINE struct deform_roi_pool_slopes whole_bin(const struct deform_roi_pool_args *a,
+                                                     const struct bin_taps *taps, int is_half) {
+  struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
+  int64_t c = 0;
+  for (; c + VECTORS * VL <= a->C; c += VECTORS * VL) {
+    add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
   }
-  mluop_store_as(a->grad_offset, at, x, is_half);
-  mluop_store_as(a->grad_offset, at + plane, y, is_half);
+  for (; c + VL <= a->C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
+  if (c < a->C) add_slopes(a, taps, c, 1, a->C - c, is_half, &slopes);
+  return (struct deform_roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
-MLUOP_INLINE void prefetch_gradient(const struct deform_roi_pool_args *a, int64_t item) {
-  const int64_t bytes = a->C * (a->is_half ? 2 : 4);
-  const char *gradient = (const char *)a->grad_output + a->bins[item].index * bytes;
-  for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
+/* The sums over the tiles of a bin, in their order. */
+static struct deform_roi_pool_slopes sum_tiles(const struct deform_roi_pool_args *a, int64_t item) {
+  const struct deform_roi_pool_place *place = &a->tiles.places[item];
+  const struct deform_roi_pool_slopes *slopes = a->tiles.slopes + item * a->tiles.max_tiles;
+  struct deform_roi_pool_slopes sum = slopes[0];
+  for (int i = 1; i < place->down * place->across; i++) {
+    sum.x += slopes[i].x;
+    sum.y += slopes[i].y;
+  }
+  return sum;
+}
+
+/* A bin without samples has the gradient 0, also if its RoI is infinite. */
+static float scaled(float gamma, float size, float slope) {
+  return slope == 0.0f ? 0.0f : gamma * size * slope;
+}
+
+/* Whether all pixels of a bin are needed: the tiles have not summed its slopes. */
+MLUOP_INLINE int is_whole(const struct deform_roi_pool_args *a, int64_t item) {
+  return a->tiles.slopes == NULL || a->tiles.places[item].list >= a->tiles.count;
 }
 
 /* Item: a bin, in the order of `bins`. */
 void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin, int64_t end,
                                                 void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
+  const int64_t plane = a->pooled_h * a->pooled_w;
   struct bin_taps taps[2];
   place_taps(a, scratch, 2, taps);
-  describe_bin(a, begin, 1, &taps[0]);
+  if (is_whole(a, begin)) describe_bin(a, begin, 1, &taps[0]);
   for (int64_t item = begin; item < end; item++) {
+    const struct bin_taps *now = &taps[(item - begin) & 1];
     struct bin_taps *next = &taps[(item + 1 - begin) & 1];
-    if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
-    if (item + 1 < end) {
+    if (item + AHEAD < end && is_whole(a, item + AHEAD)) prefetch_gradient(a, item + AHEAD);
+    if (item + 1 < end && is_whole(a, item + 1)) {
       describe_bin(a, item + 1, 1, next);
       prefetch_pixels(a, next);
     }
-    if (a->is_half) {
-      store_slopes(a, &taps[(item - begin) & 1], 1);
-    } else {
-      store_slopes(a, &taps[(item - begin) & 1], 0);
-    }
+    const struct deform_roi_pool_slopes slopes = !is_whole(a, item) ? sum_tiles(a, item)
+                                                 : a->is_half       ? whole_bin(a, now, 1)
+                                                                    : whole_bin(a, now, 0);
+    const struct deform_roi_pool_roi *roi = &a->rois[a->bins[item].roi];
+    const int64_t index = a->bins[item].index, at = index + index / plane * plane;
+    mluop_store_as(a->grad_offset, at, scaled(a->gamma, roi->width, slopes.x), a->is_half);
+    mluop_store_as(a->grad_offset, at + plane, scaled(a->gamma, roi->height, slopes.y), a->is_half);
   }
 }

@@ -6,15 +6,15 @@
    the order of `bins`, whatever the number of threads. */
 
 /* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
-   more; the nearest one if there are none. A NaN counts as 0. */
+   more; those at the rim if there are none. A NaN counts as 0. */
 static struct range reach(float start, float bin, int64_t extent) {
   const float other = start + bin;
   const float low = other < start ? other : start, high = other < start ? start : other;
   const float slack = 1e-6f * ((high < 0.0f ? -high : high) + (low < 0.0f ? -low : low));
   const int64_t rim = extent - 1;
-  struct range range = {0, 0};
+  struct range range = {0, 1};
   if (low - slack > 0.0f) range.begin = low - slack < (float)rim ? (int64_t)(low - slack) : rim;
-  if (high + slack > 0.0f) {
+  if (high + slack > 1.0f) {
     range.end = high + slack < (float)rim ? (int64_t)(high + slack) + 1 : rim;
   }
   if (range.begin > rim) range.begin = rim;

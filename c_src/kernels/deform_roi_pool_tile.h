@@ -9,10 +9,9 @@
 
 struct tile {
   int64_t image;
-  struct range rows, cols, channels;
+  struct range rows, cols;
   float *sums;           /* of its first pixel */
   int64_t stride, pitch; /* floats from pixel to pixel and from row to row */
-  struct deform_roi_pool_tap *row, *col;
 };
 
 static inline struct range part_of(int64_t index, int64_t size, int64_t extent) {
@@ -21,29 +20,33 @@ static inline struct range part_of(int64_t index, int64_t size, int64_t extent) 
 }
 
 static inline void find_tile(const struct deform_roi_pool_args *a, int64_t number,
-                             int64_t channel_block, struct tile *tile) {
+                             struct tile *tile) {
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
   const int64_t row = number / tiles->across, col = number % tiles->across;
   tile->image = row / tiles->down;
   tile->rows = part_of(row % tiles->down, INT64_C(1) << tiles->shift_h, a->H);
   tile->cols = part_of(col, INT64_C(1) << tiles->shift_w, a->W);
-  tile->channels = part_of(channel_block, tiles->channels, a->C);
 }
 
-static inline int64_t list_length(const struct deform_roi_pool_args *a, int64_t list) {
-  return (int64_t)a->tiles.starts[list + 1] - (int64_t)a->tiles.starts[list];
+/* Whether a bin is in the list of a tile or of its image. */
+MLUOP_INLINE int is_touched(const struct deform_roi_pool_args *a, int64_t list) {
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const int64_t of_image = tiles->count + list / (tiles->down * tiles->across);
+  return tiles->starts[list] < tiles->starts[list + 1] ||
+         tiles->starts[of_image] < tiles->starts[of_image + 1];
 }
 
 static inline void place_in_result(const struct deform_roi_pool_args *a, struct tile *tile) {
   tile->stride = a->C;
   tile->pitch = a->W * a->C;
   tile->sums = (float *)a->grad_input + (tile->image * a->H + tile->rows.begin) * tile->pitch +
-               tile->cols.begin * a->C + tile->channels.begin;
+               tile->cols.begin * a->C;
 }
 
 /* Pixels are filled up to whole vectors. */
-static inline void place_in_buffer(struct tile *tile, float *buffer) {
-  tile->stride = (tile->channels.end - tile->channels.begin + VL - 1) / VL * VL;
+static inline void place_in_buffer(const struct deform_roi_pool_args *a, struct tile *tile,
+                                   float *buffer) {
+  tile->stride = (a->C + VL - 1) / VL * VL;
   tile->pitch = (tile->cols.end - tile->cols.begin) * tile->stride;
   tile->sums = buffer;
   memset(buffer, 0, (size_t)((tile->rows.end - tile->rows.begin) * tile->pitch) * sizeof(*buffer));
@@ -61,21 +64,23 @@ MLUOP_INLINE void store_run(const struct deform_roi_pool_args *a, int64_t at, co
   if (c < count) vf_store_part_as(a->grad_input, at + c, vf_load(sum + c), count - c, is_half);
 }
 
+static inline int64_t pixel_of(const struct deform_roi_pool_args *a, const struct tile *tile,
+                               int64_t row, int64_t col) {
+  return ((tile->image * a->H + tile->rows.begin + row) * a->W + tile->cols.begin + col) * a->C;
+}
+
 static inline void store_tile(const struct deform_roi_pool_args *a, const struct tile *tile) {
-  const int64_t channels = tile->channels.end - tile->channels.begin;
-  const int64_t width = tile->cols.end - tile->cols.begin;
+  const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   /* Pixels that are as wide in the tile as in grad_input make one run per row. */
-  const int whole = channels == a->C && channels == tile->stride;
-  const int64_t runs = whole ? 1 : width, length = whole ? width * channels : channels;
+  const int whole = tile->stride == a->C;
+  const int64_t runs = whole ? 1 : cols, length = whole ? cols * a->C : a->C;
   const float *sum = tile->sums;
-  for (int64_t h = tile->rows.begin; h < tile->rows.end; h++) {
-    const int64_t row = ((tile->image * a->H + h) * a->W + tile->cols.begin) * a->C;
+  for (int64_t row = 0; row < rows; row++) {
     for (int64_t i = 0; i < runs; i++, sum += whole ? length : tile->stride) {
-      const int64_t at = row + i * a->C + tile->channels.begin;
       if (a->is_half) {
-        store_run(a, at, sum, length, 1);
+        store_run(a, pixel_of(a, tile, row, i), sum, length, 1);
       } else {
-        store_run(a, at, sum, length, 0);
+        store_run(a, pixel_of(a, tile, row, i), sum, length, 0);
       }
     }
   }
@@ -83,18 +88,37 @@ static inline void store_tile(const struct deform_roi_pool_args *a, const struct
 
 /* A tile that no bin touches. */
 static inline void clear_tile(const struct deform_roi_pool_args *a, const struct tile *tile) {
-  const int64_t channels = tile->channels.end - tile->channels.begin;
-  const int64_t width = tile->cols.end - tile->cols.begin;
-  const int64_t runs = channels == a->C ? 1 : width,
-                length = runs == 1 ? width * channels : channels;
+  const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const size_t element = a->is_half ? 2 : 4;
-  for (int64_t h = tile->rows.begin; h < tile->rows.end; h++) {
-    const int64_t row = ((tile->image * a->H + h) * a->W + tile->cols.begin) * a->C;
-    for (int64_t i = 0; i < runs; i++) {
-      const size_t at = (size_t)(row + i * a->C + tile->channels.begin) * element;
-      memset((char *)a->grad_input + at, 0, (size_t)length * element);
-    }
+  for (int64_t row = 0; row < rows; row++) {
+    memset((char *)a->grad_input + (size_t)pixel_of(a, tile, row, 0) * element, 0,
+           (size_t)(cols * a->C) * element);
   }
+}
+
+/* Finds a tile and where it is summed. Returns 0 if no bin touches it; then it is done. */
+static inline int start_tile(const struct deform_roi_pool_args *a, int64_t list, float *buffer,
+                             struct tile *tile) {
+  find_tile(a, list, tile);
+  if (a->in_place) {
+    place_in_result(a, tile);
+  } else if (is_touched(a, list)) {
+    place_in_buffer(a, tile, buffer);
+  } else {
+    clear_tile(a, tile);
+    return 0;
+  }
+  return is_touched(a, list);
+}
+
+/* Of the gradient of a bin up to so many bytes are prefetched, well before they are needed: in the
+   order of the map they are scattered over memory. */
+enum { PREFETCH_GRADIENT = 1 << 12 };
+
+MLUOP_INLINE void prefetch_gradient(const struct deform_roi_pool_args *a, int64_t entry) {
+  const int64_t bytes = a->C * (a->is_half ? 2 : 4);
+  const char *gradient = (const char *)a->grad_output + a->bins[entry].index * bytes;
+  for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
 }
 
 #endif /* MLUOP_KERNELS_DEFORM_ROI_POOL_TILE_H_ */

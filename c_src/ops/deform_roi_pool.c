@@ -202,9 +202,6 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   args.grad_input = grad_input;
   args.grad_offset = grad_offset;
   if (!prepare(&call, &args, &status)) return status;
-  if (offset != NULL) {
-    mluop_deform_roi_pool_run_bins(handle, &args, handle->kernels->deform_roi_pool_grad_offset);
-  }
   mluop_deform_roi_pool_run_tiles(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }

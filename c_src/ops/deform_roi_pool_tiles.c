@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/deform_roi_pool_tiles.h"
 
-enum { TILE_SHIFT_H = 4, TILE_CHANNELS = 1024, MIN_TILES = 16 };
+/* Tiles have up to so many floats: a part of the L2 cache. Maps that would have few of them are cut
+   into more, but not into smaller ones than these. */
+enum { TILE_FLOATS = 1 << 17, LEAST_TILE_FLOATS = 1 << 12, MIN_TILES = 16, TILE_SHIFT_H = 4 };
+
+/* So many bins for each pixel of the map are many. */
+static const double many_visits = 2.0;
 
 /* Bins that are put into lists together. */
 enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
 
-/* Costs in nanoseconds: of finding the lists of a bin, and of clearing a block of grad_input. */
-enum { LIST_COST = 15, CLEAR_COST = 500 };
+/* The nanoseconds of finding the lists of a bin; the bytes that are cleared in one. */
+enum { LIST_COST = 15, CLEARED_BYTES = 128 };
 
 static void count_tiles(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
@@ -16,25 +21,26 @@ static void count_tiles(struct deform_roi_pool_args *args) {
   tiles->count = args->N * tiles->down * tiles->across;
 }
 
-static bool may_double(const struct deform_roi_pool_tiles *tiles) {
-  return (int64_t)sizeof(float) * tiles->channels << (tiles->shift_h + tiles->shift_w + 1) <=
-         DEFORM_ROI_POOL_NEAR_BYTES;
+static bool may_double(const struct deform_roi_pool_args *args) {
+  const int shift = args->tiles.shift_h + args->tiles.shift_w + 1;
+  return INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS && args->C << shift <= TILE_FLOATS;
 }
 
 /* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: the
    order of the bins of a tile does not depend on the threads. */
 void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
-  tiles->channels = mluop_min(args->C, TILE_CHANNELS);
   tiles->shift_h = tiles->shift_w = 0;
   while (tiles->shift_h < TILE_SHIFT_H && INT64_C(1) << tiles->shift_h < args->H &&
-         may_double(tiles)) {
+         may_double(args)) {
     tiles->shift_h++;
   }
-  while (INT64_C(1) << tiles->shift_w < args->W && may_double(tiles)) tiles->shift_w++;
-  while (INT64_C(1) << tiles->shift_h < args->H && may_double(tiles)) tiles->shift_h++;
+  while (INT64_C(1) << tiles->shift_w < args->W && may_double(args)) tiles->shift_w++;
+  while (INT64_C(1) << tiles->shift_h < args->H && may_double(args)) tiles->shift_h++;
   count_tiles(args);
-  while (tiles->count < MIN_TILES && tiles->shift_h + tiles->shift_w > 4) {
+  while (tiles->count < MIN_TILES &&
+         args->C << (tiles->shift_h + tiles->shift_w) > LEAST_TILE_FLOATS &&
+         tiles->shift_h + tiles->shift_w > 0) {
     if (tiles->shift_w >= tiles->shift_h) {
       tiles->shift_w--;
     } else {
@@ -59,9 +65,16 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
   tiles->next =
       mluop_deform_roi_pool_take(arena, tiles->chunks * tiles->lists, sizeof(*tiles->next));
   tiles->starts = mluop_deform_roi_pool_take(arena, tiles->lists + 1, sizeof(*tiles->starts));
-  if (args->in_place) return 0;
-  const int64_t stride = mluop_div_up(tiles->channels, 16) * 16;
-  return (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
+  if (args->offset != NULL) {
+    tiles->slopes =
+        mluop_deform_roi_pool_take(arena, bins * tiles->max_tiles, sizeof(*tiles->slopes));
+  }
+  const int64_t stride = mluop_div_up(args->C, 16) * 16;
+  tiles->buffer_bytes =
+      args->in_place ? 0 : (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
+  const int64_t taps = DEFORM_ROI_POOL_BATCH_TAPS + args->max_taps_h + args->max_taps_w;
+  return tiles->buffer_bytes + sizeof(struct deform_roi_pool_batch) +
+         (size_t)taps * sizeof(struct deform_roi_pool_tap);
 }
 
 static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
@@ -80,31 +93,39 @@ static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *a
   mluop_parallel_for(handle, &job);
 }
 
-/* Each thread clears one run of memory: that is as fast as the caches are, which short runs by
+/* Each thread clears one range of memory: that is as fast as the caches are, which short runs by
    turns are not. */
 static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
-  const int64_t bytes = args->N * args->H * args->W * args->C * (int64_t)sizeof(float);
-  const struct mluop_job job = {.kernel = handle->kernels->deform_roi_pool_clear,
-                                .args = args,
-                                .count = mluop_div_up(bytes, DEFORM_ROI_POOL_CLEAR_BYTES),
-                                .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, CLEAR_COST),
-                                .schedule = MLUOP_STATIC};
+  const int64_t bytes = args->W * args->C * (int64_t)sizeof(float);
+  const struct mluop_job job = {
+      .kernel = handle->kernels->deform_roi_pool_clear,
+      .args = args,
+      .count = args->N * args->H,
+      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, bytes / CLEARED_BYTES),
+      .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
 }
 
-void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle,
-                                     const struct deform_roi_pool_args *args) {
+/* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. */
+static bool worth_sorting(const struct deform_roi_pool_args *args) {
+  const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
+  return args->offset != NULL && visits >= many_visits * (double)(args->N * args->H * args->W);
+}
+
+void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
   list_bins(handle, args);
   if (args->in_place) clear(handle, args);
-  const struct deform_roi_pool_tiles *tiles = &args->tiles;
-  const int64_t items = tiles->count * mluop_div_up(args->C, tiles->channels);
+  const bool by_pixel = worth_sorting(args);
+  if (!by_pixel) args->tiles.slopes = NULL;
+  const int64_t items = args->tiles.count;
   const int64_t shares = 16 * (int64_t)mluop_num_threads(handle);
   int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
   if (!args->in_place) cost += args->N * args->H * args->W * args->C / 16;
   /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
   int64_t grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost / items);
   if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
-  const struct mluop_job job = {.kernel = handle->kernels->deform_roi_pool_grad_input,
+  const struct mluop_job job = {.kernel = by_pixel ? handle->kernels->deform_roi_pool_add_pixels
+                                                   : handle->kernels->deform_roi_pool_add_bins,
                                 .args = args,
                                 .count = items,
                                 .grain = grain,
@@ -112,4 +133,7 @@ void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle,
                                 .scratch = args->work,
                                 .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);
+  if (args->offset != NULL) {
+    mluop_deform_roi_pool_run_bins(handle, args, handle->kernels->deform_roi_pool_grad_offset);
+  }
 }

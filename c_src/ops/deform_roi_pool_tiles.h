@@ -2,7 +2,7 @@
 #ifndef MLUOP_OPS_DEFORM_ROI_POOL_TILES_H_
 #define MLUOP_OPS_DEFORM_ROI_POOL_TILES_H_
 
-/* grad_input is computed by tiles: how large they are, their memory, and their jobs. */
+/* The backward works by tiles of grad_input: how large they are, their memory, and their jobs. */
 
 #include "ops/deform_roi_pool_plan.h"
 
@@ -12,7 +12,7 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args);
 size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
                                            struct deform_roi_pool_arena *arena);
 
-/* Computes grad_input from the bins. */
-void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, const struct deform_roi_pool_args *args);
+/* Computes the gradients. */
+void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args);
 
 #endif /* MLUOP_OPS_DEFORM_ROI_POOL_TILES_H_ */
