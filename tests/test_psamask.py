@@ -90,7 +90,8 @@ def test_shapes_around_blocks(handle, rng, psa_type, shape, mask):
 
 
 # Tensors beyond a cache of 32 MiB: rows of whole lines and others, clipped masks and full ones, maps
-# narrower than a block of pixels and wider than a slab of targets, masks wider than a block.
+# narrower than a block of pixels and wider than a slab of targets, maps of less than two lines,
+# masks wider than a block.
 @pytest.mark.parametrize("psa_type", TYPES)
 @pytest.mark.parametrize(
     ("shape", "mask"),
@@ -100,6 +101,7 @@ def test_shapes_around_blocks(handle, rng, psa_type, shape, mask):
         ((1, 40, 36), (79, 71)),
         ((2, 31, 33), (61, 65)),
         ((1, 420, 7), (3, 13)),
+        ((10000, 3, 5), (5, 9)),
         ((1, 3, 1000), (5, 301)),
         ((1, 10, 9), (9, 10300)),
     ],

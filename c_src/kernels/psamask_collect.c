@@ -2,145 +2,174 @@
 #include "kernels/move.h"
 #include "kernels/psamask.h"
 #include "kernels/psamask_window.h"
+#include "kernels/psamask_writer.h"
 
-/* Collect moves a window: `rows` runs of `run` floats, `from_pitch` apart in the source and
-   `to_pitch` apart in the target row, which is zero elsewhere. */
+/* Collect moves a window: to rows first to last - 1 of the target's `to_rows` rows of `to_pitch`,
+   runs that fill the columns begin to end - 1. In the source they are `from_pitch` apart. All else
+   is zero. */
 struct patch {
-  int64_t from, from_pitch;
-  int64_t to, to_pitch, to_size;
-  int64_t run, rows;
+  const float *from;
+  int64_t from_pitch;
+  int64_t to_rows, to_pitch;
+  int64_t first, last, begin, end;
 };
 
-/* The target, written from its begin to its end. Streamed, it is put together in `buffer`, whose
-   first element stands for the start of the line that `target` points to. Lines leave it a few at a
-   time: reading stops while many are written. */
-struct writer {
-  float *target;
-  float *buffer; /* NULL: write to the target itself */
-  int64_t filled;
-  int64_t skipped; /* floats of the first line that are not ours */
-};
-
-enum {
-  CHUNK = 1024, /* floats added at once */
-  FLUSH = 256   /* and those that may be there already: all have room in the scratch */
-};
-
-static void flush_lines(struct writer *w) {
-  const int64_t whole = w->filled / LINE_FLOATS * LINE_FLOATS;
-  if (whole == 0) return;
-  int64_t i = 0;
-  if (w->skipped > 0) {
-    move_run(w->target + w->skipped, w->buffer + w->skipped, LINE_FLOATS - w->skipped);
-    w->skipped = 0;
-    i = LINE_FLOATS;
-  }
-  for (; i < whole; i += VL) vf_stream(w->target + i, vf_load(w->buffer + i));
-  for (i = 0; i < LINE_FLOATS; i += VL) vf_store(w->buffer + i, vf_load(w->buffer + whole + i));
-  w->target += whole;
-  w->filled -= whole;
-}
-
-static struct writer writer_begin(float *target, float *buffer) {
-  struct writer w = {.target = target, .buffer = buffer};
-  if (buffer != NULL) {
-    w.skipped = (int64_t)((uintptr_t)target / sizeof(float) % LINE_FLOATS);
-    w.target -= w.skipped;
-    w.filled = w.skipped;
-  }
-  return w;
-}
-
-static void writer_end(struct writer *w) {
-  if (w->buffer == NULL) return;
-  flush_lines(w);
-  move_run(w->target + w->skipped, w->buffer + w->skipped, w->filled - w->skipped);
-  vf_stream_end();
-}
-
-/* Where the next n <= CHUNK floats go. */
-MLUOP_INLINE float *writer_next(struct writer *w, int64_t n, int stream) {
-  if (!stream) {
-    float *next = w->target;
-    w->target += n;
-    return next;
-  }
-  if (w->filled > FLUSH) flush_lines(w);
-  float *next = w->buffer + w->filled;
-  w->filled += n;
-  return next;
-}
-
-MLUOP_INLINE void put_zeros(struct writer *w, int64_t n, int stream) {
-  for (; n > CHUNK; n -= CHUNK) zero_run(writer_next(w, CHUNK, stream), CHUNK);
-  zero_run(writer_next(w, n, stream), n);
-}
-
-MLUOP_INLINE void put_run(struct writer *w, const float *from, int64_t n, int stream) {
-  for (; n > CHUNK; n -= CHUNK, from += CHUNK) {
-    move_run(writer_next(w, CHUNK, stream), from, CHUNK);
-  }
-  move_run(writer_next(w, n, stream), from, n);
-}
-
-/* `ahead` floats further on in the source is what will be read soon. */
-MLUOP_INLINE void put_patch(struct writer *w, const float *source, const struct patch *p,
-                            int64_t ahead, int stream) {
-  put_zeros(w, p->to, stream);
-  const int64_t gap = p->to_pitch - p->run;
-  const float *from = source + p->from;
-  for (int64_t row = 0; row < p->rows; row++, from += p->from_pitch) {
-    if (stream) {
-      const uintptr_t next = (uintptr_t)from + (uintptr_t)ahead * sizeof(float);
-      for (int64_t i = 0; i < p->run + LINE_FLOATS - 1; i += LINE_FLOATS) {
-        mluop_prefetch((const void *)(next + (uintptr_t)i * sizeof(float)));
-      }
-    }
-    put_run(w, from, p->run, stream);
-    if (gap > 0 && row + 1 < p->rows) put_zeros(w, gap, stream);
-  }
-  put_zeros(w, p->to_size - p->to - (p->rows - 1) * p->to_pitch - p->run, stream);
-}
-
-MLUOP_INLINE void collect(const struct psamask_args *a, int64_t begin, int64_t end, float *buffer,
-                          int forward, int stream) {
+static struct patch patch_of(const struct psamask_args *a, int64_t pixel, int forward) {
   const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask;
-  struct writer w =
-      writer_begin(a->target + begin * (forward ? map : mask), stream ? buffer : NULL);
+  const struct window rows = window_of(pixel % map / a->W, a->H, a->h_mask);
+  const struct window cols = window_of(pixel % a->W, a->W, a->w_mask);
+  const int64_t in_map = rows.begin * a->W + cols.begin;
+  const int64_t in_mask = (rows.begin + rows.origin) * a->w_mask + cols.begin + cols.origin;
+  if (forward) {
+    return (struct patch){.from = a->source + pixel * mask + in_mask,
+                          .from_pitch = a->w_mask,
+                          .to_rows = a->H,
+                          .to_pitch = a->W,
+                          .first = rows.begin,
+                          .last = rows.end,
+                          .begin = cols.begin,
+                          .end = cols.end};
+  }
+  return (struct patch){.from = a->source + pixel * map + in_map,
+                        .from_pitch = a->W,
+                        .to_rows = a->h_mask,
+                        .to_pitch = a->w_mask,
+                        .first = rows.begin + rows.origin,
+                        .last = rows.end + rows.origin,
+                        .begin = cols.begin + cols.origin,
+                        .end = cols.end + cols.origin};
+}
+
+static void collect_direct(const struct psamask_args *a, int64_t begin, int64_t end, int forward) {
+  float *to = a->target + begin * (forward ? a->H * a->W : a->h_mask * a->w_mask);
   for (int64_t pixel = begin; pixel < end; pixel++) {
-    const struct window rows = window_of(pixel % map / a->W, a->H, a->h_mask);
-    const struct window cols = window_of(pixel % a->W, a->W, a->w_mask);
-    const int64_t in_map = rows.begin * a->W + cols.begin;
-    const int64_t in_mask = (rows.begin + rows.origin) * a->w_mask + cols.begin + cols.origin;
-    const struct patch patch = {
-        .from = forward ? pixel * mask + in_mask : pixel * map + in_map,
-        .from_pitch = forward ? a->w_mask : a->W,
-        .to = forward ? in_map : in_mask,
-        .to_pitch = forward ? a->W : a->w_mask,
-        .to_size = forward ? map : mask,
-        .run = cols.end - cols.begin,
-        .rows = rows.end - rows.begin,
-    };
-    put_patch(&w, a->source, &patch, forward ? mask - 1 : map, stream);
+    const struct patch p = patch_of(a, pixel, forward);
+    const int64_t run = p.end - p.begin, gap = p.to_pitch - run;
+    int64_t zeros = p.first * p.to_pitch + p.begin;
+    const float *from = p.from;
+    for (int64_t row = p.first; row < p.last; row++, from += p.from_pitch) {
+      if (zeros > 0) zero_run(to, zeros);
+      move_run(to + zeros, from, run);
+      to += zeros + run;
+      zeros = gap;
+    }
+    zeros = (p.to_rows - p.last) * p.to_pitch + p.to_pitch - p.end;
+    zero_run(to, zeros);
+    to += zeros;
+  }
+}
+
+/* `ahead` floats further on in the source is what will be read soon. As in distribute, the lines of
+   both halves of a run come in turn where runs are far apart. */
+MLUOP_INLINE void prefetch_ahead(const float *from, int64_t run, int64_t ahead, int far) {
+  const uintptr_t next = (uintptr_t)from + (uintptr_t)ahead * sizeof(float);
+  const uintptr_t bytes = (uintptr_t)run * sizeof(float);
+  const uintptr_t half = far ? (bytes / LINE_BYTES + 1) / 2 * LINE_BYTES : 0;
+  for (uintptr_t line = half; line < bytes; line += LINE_BYTES) {
+    mluop_prefetch((const void *)(next + line));
+    if (half > 0) mluop_prefetch((const void *)(next + line - half));
+  }
+  mluop_prefetch((const void *)(next + bytes - 1));
+}
+
+/* Lines leave a few at a time: reading stops while many are written. */
+enum { GROUP = 256 };
+
+static void stream_in_order(const struct psamask_args *a, int64_t begin, int64_t end, float *buffer,
+                            int forward) {
+  const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask;
+  struct writer w;
+  writer_begin(&w, a->target + begin * (forward ? map : mask), buffer, 0);
+  for (int64_t pixel = begin; pixel < end; pixel++) {
+    const struct patch p = patch_of(a, pixel, forward);
+    const int64_t run = p.end - p.begin, gap = p.to_pitch - run;
+    int64_t zeros = p.first * p.to_pitch + p.begin;
+    const float *from = p.from;
+    for (int64_t row = p.first; row < p.last; row++, from += p.from_pitch) {
+      prefetch_ahead(from, run, forward ? mask - 1 : map, 0);
+      writer_zeros(&w, zeros);
+      writer_run(&w, from, run);
+      if (w.filled - w.sent > GROUP) writer_send(&w);
+      zeros = gap;
+    }
+    writer_zeros(&w, (p.to_rows - p.last) * p.to_pitch + p.to_pitch - p.end);
   }
   writer_end(&w);
 }
 
-MLUOP_INLINE void collect_as(const struct psamask_args *a, int64_t begin, int64_t end,
-                             void *scratch, int forward) {
-  if (a->stream) {
-    collect(a, begin, end, scratch, forward, 1);
-  } else {
-    collect(a, begin, end, scratch, forward, 0);
+/* Two pixels are written together, a row of each in turn: each reads and writes pages of its own,
+   and while one waits for the memory, the other goes on. */
+struct lane {
+  struct writer writer;
+  struct patch patch;
+};
+
+/* (Not inlined: measured faster by a quarter.) */
+__attribute__((noinline)) static void stream_row(struct lane *lane, int64_t row, int64_t ahead,
+                                                 int far) {
+  struct patch *p = &lane->patch;
+  writer_send(&lane->writer); /* what the row before has completed */
+  if (row < p->first || row >= p->last) {
+    writer_zeros(&lane->writer, p->to_pitch);
+    return;
   }
+  const int64_t run = p->end - p->begin;
+  prefetch_ahead(p->from, run, ahead, far);
+  writer_zeros(&lane->writer, p->begin);
+  writer_run(&lane->writer, p->from, run);
+  writer_zeros(&lane->writer, p->to_pitch - p->end);
+  p->from += p->from_pitch;
 }
 
-void MLUOP_VARIANT(psamask_collect_forward)(const void *args, int64_t begin, int64_t end,
+static void stream_in_pairs(const struct psamask_args *a, int64_t begin, int64_t end,
+                            float *buffers) {
+  const int64_t map = a->H * a->W, ahead = 2 * (a->h_mask * a->w_mask - 1);
+  const int far = a->w_mask - a->W >= 3 * LINE_FLOATS;
+  struct lane one, other;
+  writer_begin(&one.writer, a->target + begin * map, buffers, 0);
+  int64_t pixel = begin;
+  for (; pixel + 2 <= end; pixel += 2) {
+    one.patch = patch_of(a, pixel, 1);
+    other.patch = patch_of(a, pixel + 1, 1);
+    writer_begin(&other.writer, a->target + (pixel + 1) * map, buffers + WRITER_FLOATS, 1);
+    for (int64_t row = 0; row < a->H; row++) {
+      stream_row(&one, row, ahead, far);
+      stream_row(&other, row, ahead, far);
+    }
+    writer_send(&one.writer);
+    writer_send(&other.writer);
+    writer_join(&one.writer, &other.writer);
+    writer_continue(&one.writer, &other.writer);
+  }
+  if (pixel < end) {
+    one.patch = patch_of(a, pixel, 1);
+    for (int64_t row = 0; row < a->H; row++) stream_row(&one, row, ahead, far);
+  }
+  writer_end(&one.writer);
+}
+
+void MLUOP_VARIANT(psamask_collect_forward)(const void *vargs, int64_t begin, int64_t end,
                                             void *scratch) {
-  collect_as(args, begin, end, scratch, 1);
+  const struct psamask_args *a = vargs;
+  if (!a->stream) {
+    collect_direct(a, begin, end, 1);
+    return;
+  }
+  if (a->H * a->W < 2 * LINE_FLOATS) { /* no line for each of two */
+    stream_in_order(a, begin, end, scratch, 1);
+  } else {
+    stream_in_pairs(a, begin, end, scratch);
+  }
+  vf_stream_end();
 }
 
-void MLUOP_VARIANT(psamask_collect_backward)(const void *args, int64_t begin, int64_t end,
+void MLUOP_VARIANT(psamask_collect_backward)(const void *vargs, int64_t begin, int64_t end,
                                              void *scratch) {
-  collect_as(args, begin, end, scratch, 0);
+  const struct psamask_args *a = vargs;
+  if (!a->stream) {
+    collect_direct(a, begin, end, 0);
+    return;
+  }
+  stream_in_order(a, begin, end, scratch, 0);
+  vf_stream_end();
 }

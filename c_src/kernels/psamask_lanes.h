@@ -26,9 +26,6 @@ struct lanes {
   int64_t any_first, any_last;
 };
 
-MLUOP_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-MLUOP_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static inline void set_lanes(struct lanes *l, const struct psamask_args *a, int64_t p,
                              int64_t count) {
   const int64_t mask = a->h_mask * a->w_mask;

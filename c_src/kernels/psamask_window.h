@@ -4,6 +4,9 @@
 
 #include "kernels/variant.h"
 
+MLUOP_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+MLUOP_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
 /* Along one axis: the targets on the map, begin to end - 1, that a pixel's mask has positions for,
    and the position of target 0, which is outside the mask if the mask does not reach that target.
    A mask always reaches its own pixel: no window is empty. */

@@ -51,7 +51,7 @@ static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w
 /* Roughly what a call brings into the caches: the spread tensor, and of the masks what is as near
    as the map is large. */
 static size_t moved_bytes(const struct psamask_args *a, bool forward) {
-  const int64_t rows = forward ? mluop_min(a->h_mask, 2 * a->H) : a->h_mask;
+  const int64_t rows = forward ? mluop_min(a->h_mask, a->H) : a->h_mask;
   const int64_t columns = forward ? mluop_min(a->w_mask, 2 * a->W) : a->w_mask;
   return (size_t)(a->N * a->H * a->W * (rows * columns + a->H * a->W)) * sizeof(float);
 }
