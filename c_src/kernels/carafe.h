@@ -19,6 +19,8 @@ struct carafe_plan {
   int64_t groups, part;  /* of a full block */
   int64_t columns, rows; /* of a full strip */
   int packed;            /* input rows are read from copies in scratch memory */
+  int64_t gap;           /* floats between packed pixels */
+  int64_t turn;          /* packed rows begin with this many channels from the end of their group */
 };
 
 /* Channels of a group are padded to this in packed rows: a multiple of every vector. */
@@ -65,7 +67,9 @@ static inline int64_t carafe_items(const struct carafe_shape *shape,
          carafe_blocks(shape, plan) * plan->rows;
 }
 
-/* Packed rows: a ring of as many as a window has, each of a tile's columns and those around it. */
+/* Packed rows: a ring of as many as a window has, each of a tile's columns and those around it. The
+   pixels of a column lie side by side: a window is in one piece, and prefetches that run ahead of
+   strided reads stay near. */
 static inline int64_t carafe_ring_rows(const struct carafe_shape *shape) {
   return carafe_min(shape->K, shape->H);
 }
@@ -76,11 +80,22 @@ static inline int64_t carafe_ring_columns(const struct carafe_shape *shape,
 }
 
 static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
-  return plan->groups * carafe_padded(plan->part);
+  return plan->groups * carafe_padded(plan->part) + plan->gap;
 }
 
 /* Window centres of a row that are done together. */
 enum { CARAFE_SEGMENT = 16 };
+
+/* Pixels of an output row in a segment, and the one before. */
+static inline int64_t carafe_ends_row(const struct carafe_shape *shape) {
+  return CARAFE_SEGMENT * shape->S + 1;
+}
+
+/* Floats for the vectors of a segment of the output that hold both ends of a group. */
+static inline int64_t carafe_ends_size(const struct carafe_shape *shape,
+                                       const struct carafe_plan *plan) {
+  return plan->turn > 0 ? shape->S * carafe_ends_row(shape) * plan->groups * CARAFE_PAD : 0;
+}
 
 /* Floats for the weights of a segment, which are converted from halves: of 4 pixels at once. */
 static inline int64_t carafe_weights_size(const struct carafe_shape *shape) {

@@ -5,6 +5,9 @@
    length. */
 enum { SUM_LENGTH = 128 };
 
+/* A line of memory, in vectors. */
+enum { END_VECTORS = CARAFE_PAD / VL };
+
 MLUOP_INLINE void clear(vf sum[PIXELS][VECTORS], int pixels, int vectors) {
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
@@ -24,48 +27,138 @@ MLUOP_INLINE float *add_total(vf sum[PIXELS][VECTORS], const struct line *t, flo
   return total + pixels * vectors * VL;
 }
 
-MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out, int pixels,
-                             int vectors) {
+/* Past the caches; the vectors of the first line of a group may go to `ends`. */
+MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
+                              float *ends, int pixels, int vectors) {
+  const int first = vectors < END_VECTORS ? vectors : END_VECTORS;
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    float *to = (float *)t->values + out + t->values_pixel[e];
+    MLUOP_UNROLL for (int v = first; v < vectors; v++) vf_stream(to + v * VL, sum[e][v]);
+  }
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    float *to = (float *)t->values + out + t->values_pixel[e];
+    if (ends != NULL) {
+      MLUOP_UNROLL for (int v = 0; v < first; v++) {
+        vf_store(ends + t->ends_pixel[e] + v * VL, sum[e][v]);
+      }
+    } else {
+      MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to + v * VL, sum[e][v]);
+    }
+  }
+}
+
+MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
+                             float *ends, int pixels, int vectors) {
   const int64_t last = t->length - (vectors - 1) * VL;
+  if (t->stream) {
+    stream_sums(sum, t, out, ends, pixels, vectors);
+    return;
+  }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     const int64_t at = out + t->values_pixel[e];
-    if (t->stream) {
+    if (!t->is_half && last == VL) {
       float *to = (float *)t->values + at;
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_stream(to + v * VL, sum[e][v]);
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(to + v * VL, sum[e][v]);
       continue;
     }
     MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
       vf_store_as(t->values, at + v * VL, sum[e][v], t->is_half);
     }
-    if (last == VL) {
-      vf_store_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], t->is_half);
-    } else {
-      vf_store_part_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
-    }
+    vf_store_part_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
   }
 }
 
 MLUOP_INLINE void sum_line(const struct line *t, int pixels, int shared, int vectors) {
   const float *weights = t->weights;
   float *total = t->total;
+  float *ends = t->ends;
   int64_t out = t->at;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     vf sum[PIXELS][VECTORS];
     clear(sum, pixels, vectors);
     pass_rows(sum, t, weights, j, pixels, shared, vectors, 0);
     if (t->total != NULL) total = add_total(sum, t, total, pixels, vectors);
-    if (t->final) store_sums(sum, t, out, pixels, vectors);
+    if (t->final) store_sums(sum, t, out, ends, pixels, vectors);
     weights += t->weights_step;
+    if (ends != NULL) ends += t->ends_step;
     out += t->values_step;
   }
 }
 
 LINE_TABLE(sum_line)
 
+/* Floats [begin, end) of a line of the output, which others may write the rest of. */
+static void write_part(const struct line *t, int64_t at, const float *from, int64_t begin,
+                       int64_t end) {
+  memcpy((float *)t->values + at + begin, from + begin, (size_t)(end - begin) * sizeof(*from));
+}
+
+/* A line of the output that has the last `turn` channels of a group and the first of the next. */
+MLUOP_INLINE void write_line(const struct line *t, int64_t at, const float *group,
+                             const float *next, const vm *turned) {
+  MLUOP_UNROLL for (int v = 0; v < END_VECTORS; v++) {
+    vf_stream((float *)t->values + at + v * VL,
+              vf_select(turned[v], vf_load(group + v * VL), vf_load(next + v * VL)));
+  }
+}
+
+/* Pixels of a row of the output in a segment. */
+struct stretch {
+  int64_t at, count;      /* the first pixel's block in the output */
+  int is_first, is_last;  /* in the row of an item */
+  vm turned[END_VECTORS]; /* lanes of a line that hold the end of a group */
+};
+
+/* The ends of groups, of which *ends are the first. Those of the last pixel are kept for the next
+   stretch of the row. */
+static void write_row_ends(const struct line *t, const struct walk *w, const struct stretch *row,
+                           float *ends) {
+  const int64_t C = w->shape->C, pixel = w->shape->G * C, groups = w->item->groups;
+  const int joined = groups == w->shape->G; /* the end of a pixel and the begin of the next */
+  float *before = ends - CARAFE_PAD;
+  for (int64_t i = 0; i < row->count; i++) {
+    int64_t at = row->at + i * pixel - w->turn;
+    if (!joined || (row->is_first && i == 0)) {
+      write_part(t, at, ends, w->turn, CARAFE_PAD);
+    } else {
+      write_line(t, at, ends - CARAFE_PAD, ends, row->turned);
+    }
+    for (int64_t g = 1; g < groups; g++) {
+      at += C;
+      ends += CARAFE_PAD;
+      write_line(t, at, ends - CARAFE_PAD, ends, row->turned);
+    }
+    if (!joined || (row->is_last && i + 1 == row->count)) {
+      write_part(t, at + C, ends, 0, w->turn);
+    }
+    ends += CARAFE_PAD;
+  }
+  memcpy(before, ends - CARAFE_PAD, CARAFE_PAD * sizeof(*ends));
+}
+
+static void write_segment_ends(const struct line *t, const struct walk *w, int64_t begin,
+                               int64_t end) {
+  static const float places[CARAFE_PAD] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const struct carafe_shape *a = w->shape;
+  const struct carafe_item *item = w->item;
+  struct stretch row = {.count = (end - begin) * a->S,
+                        .is_first = begin == item->column,
+                        .is_last = end == item->column + item->columns};
+  for (int v = 0; v < END_VECTORS; v++) {
+    row.turned[v] = vf_greater(vf_set((float)w->turn), vf_load(places + v * VL));
+  }
+  for (int64_t u = 0; u < a->S; u++) {
+    const int64_t pixel = (((item->n * a->H + w->row) * a->S + u) * a->W + begin) * a->S;
+    row.at = (pixel * a->G + item->group) * a->C;
+    write_row_ends(t, w, &row, w->ends + (u * carafe_ends_row(a) + 1) * item->groups * CARAFE_PAD);
+  }
+}
+
 void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  float *ring = args->plan.packed ? (float *)scratch + carafe_weights_size(a) : NULL;
+  float *ends = (float *)scratch + carafe_weights_size(a);
+  float *ring = args->plan.packed ? ends + carafe_ends_size(a, &args->plan) : NULL;
   struct carafe_source source = {.ring = ring, .strip = -1};
   struct line t = {.K = a->K,
                    .columns = {0, a->W},
@@ -77,7 +170,9 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .mask = args->mask,
                    .weights = scratch,
                    .table = sum_lines,
-                   .most_rows = carafe_max(1, SUM_LENGTH / a->K)};
+                   .most_rows = carafe_max(1, SUM_LENGTH / a->K),
+                   .turn = args->plan.turn,
+                   .ends = ends};
   for (int64_t index = begin; index < end; index++) {
     const struct carafe_item item = carafe_item_at(a, &args->plan, index);
     if (item.row >= a->H) continue;
@@ -86,7 +181,11 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     w.row = item.row;
     w.rows = carafe_window(item.row, a->K, a->H);
     w.first_row = w.rows.begin;
-    walk_columns(&t, &w, item.column, item.column + item.columns);
+    for (int64_t j = item.column, next; j < item.column + item.columns; j = next) {
+      next = carafe_min(j + SEGMENT, item.column + item.columns);
+      walk_segment(&t, &w, j, next);
+      if (w.turn > 0 && item.channel == 0) write_segment_ends(&t, &w, j, next);
+    }
   }
   if (args->stream) vf_stream_end();
 }

@@ -70,13 +70,27 @@ static void pack_pixel(float *to, const void *input, int64_t from, int64_t lengt
   for (; c < carafe_padded(length); c += VL) vf_store(to + c, vf_set(0.0f));
 }
 
+static void pack_part(float *to, const void *input, int64_t from, int64_t length, int is_half) {
+  for (int64_t c = 0; c < length; c += VL) {
+    const int64_t n = carafe_min(VL, length - c);
+    vf_store_part(to + c, vf_load_part_as(input, from + c, n, is_half), n);
+  }
+}
+
 static void pack_row(const struct carafe_shape *a, const struct carafe_item *item,
-                     const struct carafe_rows *rows, const void *input, int64_t y, float *to) {
+                     const struct carafe_rows *rows, const void *input, int64_t y, int64_t turn,
+                     float *to) {
   const int64_t end = carafe_window(item->column + item->columns - 1, a->K, a->W).end;
   for (int64_t x = rows->first; x < end; x++) {
     const int64_t from = (((item->n * a->H + y) * a->W + x) * a->G + item->group) * a->C;
     for (int64_t g = 0; g < item->groups; g++) {
-      pack_pixel(to + g * rows->group, input, from + g * a->C + item->channel, item->length,
+      const int64_t group = from + g * a->C, channel = item->channel - turn;
+      const int64_t done = channel < 0 ? CARAFE_PAD : 0;
+      if (done > 0) {
+        pack_part(to + g * rows->group, input, group + a->C - turn, turn, a->is_half);
+        pack_part(to + g * rows->group + turn, input, group, done - turn, a->is_half);
+      }
+      pack_pixel(to + g * rows->group + done, input, group + channel + done, item->length - done,
                  a->is_half);
     }
     to += rows->pixel;
@@ -100,16 +114,17 @@ static inline void carafe_see(struct carafe_source *source, const struct carafe_
     }
     return;
   }
+  const int64_t slots = carafe_ring_rows(a), pixel = carafe_ring_pixel(plan);
   rows->group = carafe_padded(plan->part);
-  rows->pixel = carafe_ring_pixel(plan);
-  const int64_t slots = carafe_ring_rows(a), size = carafe_ring_columns(a, plan) * rows->pixel;
+  rows->pixel = slots * pixel;
   if (source->strip != item->strip) source->packed = window.begin;
   source->strip = item->strip;
   for (; source->packed < window.end; source->packed++) {
-    pack_row(a, item, rows, input, source->packed, source->ring + source->packed % slots * size);
+    pack_row(a, item, rows, input, source->packed, plan->turn,
+             source->ring + source->packed % slots * pixel);
   }
   for (int64_t y = window.begin; y < window.end; y++) {
-    rows->row[y - window.begin] = source->ring + y % slots * size;
+    rows->row[y - window.begin] = source->ring + y % slots * pixel;
   }
 }
 

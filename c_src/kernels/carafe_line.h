@@ -41,6 +41,8 @@ struct line {
   int64_t at, length; /* where in values; channels, the last vector may be partial */
   int64_t values_step, values_pixel[PIXELS];
   int is_half, stream;
+  float *ends; /* NULL, or where the first CARAFE_PAD channels of a tile go instead */
+  int64_t ends_step, ends_pixel[PIXELS];
   float *total; /* NULL, or sums over the rows walked before */
   int first, final;
 };
@@ -82,10 +84,10 @@ MLUOP_INLINE void pass_edge(vf tile[PIXELS][VECTORS], const struct line *t, floa
 
 /* One row of the map under the windows around column j; weight[e] is at tap 0 of that row. */
 MLUOP_INLINE void pass_row(vf tile[PIXELS][VECTORS], const struct line *t, float *row,
-                           const float *const *weight, int64_t j, int pixels, int shared,
-                           int vectors, int backward) {
+                           const float *const *weight, int64_t j, int pixels, int vectors,
+                           int backward) {
   const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
-  const int last = pixels - 1, ahead = shared ? 0 : last; /* pixels that are columns further */
+  const int last = pixels - 1, ahead = last;
   const int64_t begin = carafe_max(t->columns.begin, j - r + ahead);
   const int64_t end = carafe_min(t->columns.end, j + r + 1);
   if (ahead > 0) pass_edge(tile, t, row, weight, 0, j - r, 0, 0, vectors, backward);
@@ -105,14 +107,57 @@ MLUOP_INLINE void pass_row(vf tile[PIXELS][VECTORS], const struct line *t, float
   if (ahead > 2) pass_edge(tile, t, row, weight, t->K + 2, j + r + 3, 3, last, vectors, backward);
 }
 
+/* The part of a row of the map that is under a window: `count` pixels from `offset` floats on; then
+   `skip` weights belong to no pixel. */
+struct under {
+  int64_t offset, count, skip;
+  float *const *rows;
+  int64_t row_count;
+};
+
+/* All rows of the map under a window that all pixels share. */
+MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
+                              int64_t j, int pixels, int vectors, int backward) {
+  const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
+  const int64_t begin = carafe_max(t->columns.begin, j - r);
+  const int64_t end = carafe_min(t->columns.end, j + r + 1);
+  struct under under = {(begin - t->map->first) * stride + t->channel, end - begin,
+                        t->K - (end - begin), t->rows, t->row_count};
+  const struct under *see = &under;
+  __asm__("" : "+r"(see));
+  const float *weight[PIXELS];
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    weight[e] = mluop_pin_pointer(weights + t->weights_pixel[e] + (begin - j + r));
+  }
+  int64_t tap = 0;
+  for (int64_t i = 0; i < see->row_count; i = mluop_pin(i + 1)) {
+    mluop_reload();
+    float *pixel = see->rows[i] + see->offset;
+    for (int64_t n = see->count; n > 0; n--) {
+      pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, vectors, backward);
+      pixel = mluop_pin_pointer(pixel + stride);
+      tap = mluop_pin(tap + 1);
+    }
+    tap += see->skip;
+    /* The column that the next tile's windows begin to see. */
+    if (!backward) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(pixel + v * VL);
+    }
+  }
+}
+
 /* All rows of the line under the tile around column j. */
 MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
                             int64_t j, int pixels, int shared, int vectors, int backward) {
+  if (shared) {
+    pass_shared(tile, t, weights, j, pixels, vectors, backward);
+    return;
+  }
   const float *weight[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) weight[e] = weights + t->weights_pixel[e];
   float *const *row = t->rows;
   for (int64_t left = t->row_count; left > 0; left--) {
-    pass_row(tile, t, *row++ + t->channel, weight, j, pixels, shared, vectors, backward);
+    pass_row(tile, t, *row++ + t->channel, weight, j, pixels, vectors, backward);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) weight[e] += t->K;
   }
 }
@@ -158,6 +203,8 @@ struct walk {
   struct carafe_span rows; /* of the map under the windows */
   int64_t first_row;       /* that map->row[0] is */
   int64_t most_rows;       /* that are walked at once */
+  int64_t turn;            /* of the map's channels and, if it is not 0, room for their ends */
+  float *ends;
 };
 
 static void convert_halves(float *to, const void *halves, int64_t from, int64_t count) {
@@ -207,11 +254,14 @@ static void walk_rows(struct line *t, const struct walk *w, line_function *pass)
 /* Tiles whose first pixel is `pixel`, and then every `step` pixels. The others of a tile are
    offset[e] after the first. */
 static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int64_t step,
-                        const int64_t *offset, int pixels) {
+                        const int64_t *offset, int pixels, int64_t slot, const int64_t *slots) {
   const struct carafe_shape *a = w->shape;
   const int64_t taps = a->K * a->K;
   t->values_step = step * a->G * a->C;
-  for (int e = 0; e < pixels; e++) t->values_pixel[e] = offset[e] * a->G * a->C;
+  for (int e = 0; e < pixels; e++) {
+    t->values_pixel[e] = offset[e] * a->G * a->C;
+    t->ends_pixel[e] = slots[e] * w->item->groups * CARAFE_PAD;
+  }
   for (int64_t g = 0; g < w->item->groups; g++) {
     const int64_t block = pixel * a->G + w->item->group + g;
     t->weights_step = step * a->G * taps;
@@ -222,7 +272,12 @@ static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int
       const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
       t->channel = g * t->map->group + begin * VL;
       t->length = carafe_min(w->item->length - begin * VL, vectors * VL);
-      t->at = block * a->C + w->item->channel + begin * VL;
+      t->at = block * a->C + w->item->channel + begin * VL - w->turn;
+      t->ends = NULL;
+      if (w->turn > 0 && w->item->channel + begin == 0) {
+        t->ends = w->ends + ((slot + 1) * w->item->groups + g) * CARAFE_PAD;
+        t->ends_step = step * w->item->groups * CARAFE_PAD;
+      }
       walk_rows(t, w, w->table[a->S > 1][pixels - 1][vectors - 1]);
       begin += vectors;
     }
@@ -233,17 +288,18 @@ static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int
 static void walk_segment(struct line *t, const struct walk *w, int64_t begin, int64_t end) {
   const struct carafe_shape *a = w->shape;
   const int64_t S = a->S, pixel = (w->item->n * a->H + w->row) * S * S * a->W + begin * S;
-  int64_t offset[PIXELS];
+  int64_t offset[PIXELS], slots[PIXELS];
   t->j = begin;
   if (S == 1) {
     t->step = a->K == 1 ? 2 : PIXELS; /* windows that overlap by all but 3 columns, or do not */
-    for (int e = 0; e < PIXELS; e++) offset[e] = e;
+    for (int e = 0; e < PIXELS; e++) offset[e] = slots[e] = e;
     const int64_t whole = (end - begin) / t->step * t->step;
     t->end = begin + whole;
-    if (whole > 0) walk_pixels(t, w, pixel, t->step, offset, (int)t->step);
+    if (whole > 0) walk_pixels(t, w, pixel, t->step, offset, (int)t->step, 0, slots);
     t->j = t->end;
     t->end = end;
-    if (t->j < end) walk_pixels(t, w, pixel + whole, t->step, offset, (int)(end - t->j));
+    if (t->j < end)
+      walk_pixels(t, w, pixel + whole, t->step, offset, (int)(end - t->j), whole, slots);
     return;
   }
   t->end = end;
@@ -252,12 +308,15 @@ static void walk_segment(struct line *t, const struct walk *w, int64_t begin, in
   const int64_t chunks = carafe_div_up(S * S, PIXELS);
   for (int64_t chunk = 0; chunk < chunks; chunk++) {
     const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
-    for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * a->W + (u + e) % S;
-    walk_pixels(t, w, pixel, S, offset, (int)pixels);
+    for (int64_t e = 0; e < pixels; e++) {
+      offset[e] = (u + e) / S * S * a->W + (u + e) % S;
+      slots[e] = (u + e) / S * carafe_ends_row(a) + (u + e) % S;
+    }
+    walk_pixels(t, w, pixel, S, offset, (int)pixels, 0, slots);
   }
 }
 
-static void walk_columns(struct line *t, const struct walk *w, int64_t begin, int64_t end) {
+static inline void walk_columns(struct line *t, const struct walk *w, int64_t begin, int64_t end) {
   for (int64_t j = begin; j < end; j += SEGMENT) {
     walk_segment(t, w, j, carafe_min(j + SEGMENT, end));
   }

@@ -64,6 +64,21 @@ MLUOP_INLINE vi vi_pin(vi v) {
   return v;
 }
 
+/* Keeps the compiler from deriving a number or an address in a loop from others, for which it would
+   need more registers, and from doing so in vector registers, behind the arithmetic under way. */
+MLUOP_INLINE int64_t mluop_pin(int64_t number) {
+  __asm__("" : "+r"(number));
+  return number;
+}
+
+MLUOP_INLINE float *mluop_pin_pointer(const float *address) {
+  __asm__("" : "+r"(address));
+  return (float *)address;
+}
+
+/* Lets the compiler load what it has loaded before, instead of holding it in a register. */
+MLUOP_INLINE void mluop_reload(void) { __asm__ volatile("" ::: "memory"); }
+
 MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
 
 /* Element `i` and its VL - 1 successors of a half or float tensor, as floats. */

@@ -18,7 +18,13 @@ struct mluOpCarafeStruct {
 /* Multiply-adds that are worth a second thread: about 10 microseconds of one. */
 enum { BLOCK_COST = 1 << 20 };
 
-enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 16, RING_BYTES = 1 << 19 };
+enum {
+  BLOCK_CHANNELS = 256,
+  MIN_COLUMNS = 16,
+  RING_BYTES = 1 << 19,
+  MIN_PACKED_TAPS = 25,
+  APART_BYTES = 1 << 16
+};
 
 enum { MIN_BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
 
@@ -196,6 +202,29 @@ static void plan_backward(struct carafe_backward_args *args, int threads) {
   args->plan = plan;
 }
 
+/* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
+   that saves more than it costs. The output goes past the caches if the tensors of the call fill
+   more than half of them. Only whole lines may: where the output is not aligned to them, packed
+   rows are turned by as many channels as it is off, which pays if it fills half of the caches
+   alone. */
+static void plan_forward(struct carafe_forward_args *args, const struct mluop_call *call) {
+  const struct carafe_shape *a = &args->shape;
+  const size_t half_of_cache = call->handle->cache_bytes / 2, line = CARAFE_PAD * sizeof(float);
+  const size_t output = (size_t)call->tensors[OUTPUT].desc->element_num * sizeof(float);
+  const size_t all = output + sizeof(float) * (size_t)(call->tensors[INPUT].desc->element_num +
+                                                       call->tensors[MASK].desc->element_num);
+  const size_t off = (uintptr_t)args->output % line;
+  struct carafe_plan *plan = &args->plan;
+  *plan = plan_of(a, BLOCK_CHANNELS, mluop_num_threads(call->handle));
+  if (!a->is_half && a->C % CARAFE_PAD == 0 && off % sizeof(float) == 0) {
+    args->stream = (off == 0 ? all : output) > half_of_cache;
+  }
+  if (args->stream) plan->turn = (int64_t)(off / sizeof(float));
+  plan->packed |= plan->turn > 0 || ((uintptr_t)args->input % line != 0 &&
+                                     a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS);
+  if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
+}
+
 /* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
 static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
                 const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
@@ -212,10 +241,13 @@ static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
   mluop_parallel_for(handle, &job);
 }
 
-/* Scratch of `floats` for each thread: false without memory, and *status is what to return. */
+/* Scratch of `floats` for each thread: false without memory, and *status is what to return.
+   Hardware prefetches run ahead of the reads of a ring by many rows: where another thread writes,
+   they would take its lines away. Threads are therefore kept apart, by memory that is never
+   touched. */
 static bool reserve(const struct mluop_call *call, int64_t floats, void **scratch, size_t *stride,
                     mluOpStatus_t *status) {
-  *stride = (size_t)carafe_padded(floats) * sizeof(float);
+  *stride = floats > 0 ? (size_t)carafe_padded(floats) * sizeof(float) + APART_BYTES : 0;
   const size_t bytes = *stride * (size_t)mluop_num_threads(call->handle);
   *scratch = bytes > 0 ? mluop_scratch(call->handle, bytes) : NULL;
   if (bytes == 0 || *scratch != NULL) return true;
@@ -242,11 +274,9 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   const struct carafe_shape *a = &args.shape;
-  args.plan = plan_of(a, BLOCK_CHANNELS, mluop_num_threads(handle));
-  args.stream = !a->is_half && a->C % CARAFE_PAD == 0 && (uintptr_t)output % 64 == 0 &&
-                (size_t)output_desc->element_num * sizeof(float) > handle->cache_bytes / 2;
-  const int64_t floats =
-      carafe_weights_size(a) + (args.plan.packed ? ring_floats(a, &args.plan) : 0);
+  plan_forward(&args, &call);
+  const int64_t floats = carafe_weights_size(a) + carafe_ends_size(a, &args.plan) +
+                         (args.plan.packed ? ring_floats(a, &args.plan) : 0);
   void *scratch;
   size_t stride;
   if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
