@@ -298,3 +298,35 @@ def test_a_large_output_is_streamed_to_the_same_values(rng: Rng, handle: pymluop
         handle=handle,
     )
     assert (y == forward(shape, x, m, handle=handle)).all()
+
+
+# Larger than half of a last-level cache of 32 MiB: whole lines go past it wherever they begin.
+LARGE_SHAPES = [
+    Shape(1, 70, 70, 112, 1, 1, 3),
+    Shape(1, 100, 101, 512, 1, 1, 1),
+    Shape(1, 33, 40, 128, 3, 4, 4),
+    Shape(1, 40, 41, 16, 1, 32, 3),
+    Shape(2, 30, 31, 640, 1, 1, 2),
+]
+
+
+@pytest.mark.parametrize("first", [0, 1, 4, 15])
+@pytest.mark.parametrize("shape", LARGE_SHAPES, ids=repr)
+def test_a_large_output_may_begin_anywhere_in_a_line(
+    shape: Shape, first: int, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
+) -> None:
+    x, m = (rng.standard_normal(size).astype(np.float32) for size in (shape.map, shape.masks))
+    count = int(np.prod(shape.upscaled))
+
+    def run() -> np.ndarray:
+        memory = np.full(count + 64, np.nan, np.float32)
+        skip = -(memory.ctypes.data // 4) % 16 + first
+        y = memory[skip : skip + count].reshape(shape.upscaled)
+        forward(shape, x, m, out=y, handle=handle)
+        assert np.isnan(memory[:skip]).all()
+        assert np.isnan(memory[skip + count :]).all()
+        return y
+
+    one, *others = for_each_thread_count(run)
+    assert all((other == one).all() for other in others)
+    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 1e-6)

@@ -274,8 +274,8 @@ static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int
       t->length = carafe_min(w->item->length - begin * VL, vectors * VL);
       t->at = block * a->C + w->item->channel + begin * VL - w->turn;
       t->ends = NULL;
-      if (w->turn > 0 && w->item->channel + begin == 0) {
-        t->ends = w->ends + ((slot + 1) * w->item->groups + g) * CARAFE_PAD;
+      if (w->turn > 0 && w->item->channel + begin * VL < CARAFE_PAD) {
+        t->ends = w->ends + ((slot + 1) * w->item->groups + g) * CARAFE_PAD + begin * VL;
         t->ends_step = step * w->item->groups * CARAFE_PAD;
       }
       walk_rows(t, w, w->table[a->S > 1][pixels - 1][vectors - 1]);
