@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/contract.h"
+#include "ops/carafe_plan.h"
 
 /* All zero until it is set, which no operator accepts. */
 struct mluOpCarafeStruct {
@@ -18,13 +19,8 @@ struct mluOpCarafeStruct {
 /* Multiply-adds that are worth a second thread: about 10 microseconds of one. */
 enum { BLOCK_COST = 1 << 20 };
 
-enum {
-  BLOCK_CHANNELS = 256,
-  MIN_COLUMNS = 16,
-  RING_BYTES = 1 << 19,
-  MIN_PACKED_TAPS = 25,
-  APART_BYTES = 1 << 16
-};
+/* Between the scratch memory of threads. */
+enum { APART_BYTES = 1 << 16 };
 
 enum { MIN_BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
 
@@ -156,41 +152,16 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
-/* Strips of many rows, since each needs K - 1 rows beside its own. The rows under its windows, of
-   as many columns as a strip has, stay in the second cache; so would a ring of them. */
-static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, int threads) {
-  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
-  plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
-  const int64_t column_bytes =
-      carafe_ring_rows(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
-  plan->columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
-}
-
-/* An item's block has at most `channels` channels of a group, or groups of that many together. Rows
-   are packed unless they are float, and in vectors; nor may they be where the pixels of a window
-   fall into the same sets of the first cache, as they do at multiples of 2 KiB. */
-static struct carafe_plan plan_of(const struct carafe_shape *a, int64_t channels, int threads) {
-  const int64_t parts = mluop_div_up(a->C, channels);
-  struct carafe_plan plan = {.part = a->C, .groups = 1};
-  if (parts > 1) {
-    plan.part = carafe_padded(mluop_div_up(a->C, parts));
-  } else {
-    plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
-  }
-  plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
-  cut_strips(&plan, a, threads);
-  return plan;
-}
-
 /* Strips of columns are wide: each reads some of grad_output beside it. What their rows need (the
    input under the windows, the sums that are not complete, grad_output) comes by in order, so that
    a share of the last cache is enough for it. Where a strip begins does not depend on the number of
    threads. */
 static void plan_backward(struct carafe_backward_args *args, int threads) {
   const struct carafe_shape *a = &args->shape;
-  const int64_t parts = mluop_div_up(a->C, BLOCK_CHANNELS);
+  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS);
   struct carafe_plan plan = {.groups = 1, .part = a->C};
-  if (parts == 1) plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
+  if (parts == 1)
+    plan.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
   args->part = parts > 1 ? carafe_padded(mluop_div_up(a->C, parts)) : a->C;
   const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
   plan.rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
@@ -200,29 +171,6 @@ static void plan_backward(struct carafe_backward_args *args, int threads) {
   const int64_t columns = mluop_max(STRIP_BYTES / column_bytes - (a->K - 1), MIN_BACKWARD_COLUMNS);
   plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
   args->plan = plan;
-}
-
-/* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
-   that saves more than it costs. The output goes past the caches if the tensors of the call fill
-   more than half of them. Only whole lines may: where the output is not aligned to them, packed
-   rows are turned by as many channels as it is off, which pays if it fills half of the caches
-   alone. */
-static void plan_forward(struct carafe_forward_args *args, const struct mluop_call *call) {
-  const struct carafe_shape *a = &args->shape;
-  const size_t half_of_cache = call->handle->cache_bytes / 2, line = CARAFE_PAD * sizeof(float);
-  const size_t output = (size_t)call->tensors[OUTPUT].desc->element_num * sizeof(float);
-  const size_t all = output + sizeof(float) * (size_t)(call->tensors[INPUT].desc->element_num +
-                                                       call->tensors[MASK].desc->element_num);
-  const size_t off = (uintptr_t)args->output % line;
-  struct carafe_plan *plan = &args->plan;
-  *plan = plan_of(a, BLOCK_CHANNELS, mluop_num_threads(call->handle));
-  if (!a->is_half && a->C % CARAFE_PAD == 0 && off % sizeof(float) == 0) {
-    args->stream = (off == 0 ? all : output) > half_of_cache;
-  }
-  if (args->stream) plan->turn = (int64_t)(off / sizeof(float));
-  plan->packed |= plan->turn > 0 || ((uintptr_t)args->input % line != 0 &&
-                                     a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS);
-  if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
 }
 
 /* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
@@ -274,7 +222,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   const struct carafe_shape *a = &args.shape;
-  plan_forward(&args, &call);
+  mluop_carafe_plan_forward(handle, &args);
   const int64_t floats = carafe_weights_size(a) + carafe_ends_size(a, &args.plan) +
                          (args.plan.packed ? ring_floats(a, &args.plan) : 0);
   void *scratch;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/carafe_plan.h"
+
+enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
+
+/* Strips of many rows, since each needs K - 1 rows beside its own. The rows under its windows, of
+   as many columns as a strip has, stay in the second cache; so would a ring of them. */
+static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, int threads) {
+  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
+  plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
+  const int64_t column_bytes =
+      carafe_ring_rows(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
+  plan->columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
+}
+
+/* An item's block has at most CARAFE_BLOCK_CHANNELS channels of a group, or groups of that many
+   together. Rows are packed unless they are float, and in vectors; nor may they be where the pixels
+   of a window fall into the same sets of the first cache, as they do at multiples of 2 KiB. */
+static struct carafe_plan plan_of(const struct carafe_shape *a, int threads) {
+  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS);
+  struct carafe_plan plan = {.part = a->C, .groups = 1};
+  if (parts > 1) {
+    plan.part = carafe_padded(mluop_div_up(a->C, parts));
+  } else {
+    plan.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
+  }
+  plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
+  cut_strips(&plan, a, threads);
+  return plan;
+}
+
+/* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
+   that saves more than it costs. The output goes past the caches if the tensors of the call fill
+   more than half of them. Only whole lines may: where the output is not aligned to them, packed
+   rows are turned by as many channels as it is off, which pays if it fills half of the caches
+   alone. */
+void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
+  const int64_t output = pixels_out * a->G * a->C;
+  const int64_t all = output + pixels * a->G * a->C + pixels_out * a->G * a->K * a->K;
+  const int64_t half_of_cache = (int64_t)(handle->cache_bytes / 2 / sizeof(float));
+  const size_t line = CARAFE_PAD * sizeof(float);
+  const size_t off = (uintptr_t)args->output % line;
+  struct carafe_plan *plan = &args->plan;
+  *plan = plan_of(a, mluop_num_threads(handle));
+  if (!a->is_half && a->C % CARAFE_PAD == 0 && off % sizeof(float) == 0) {
+    args->stream = (off == 0 ? all : output) > half_of_cache;
+  }
+  if (args->stream) plan->turn = (int64_t)(off / sizeof(float));
+  plan->packed |= plan->turn > 0 || ((uintptr_t)args->input % line != 0 &&
+                                     a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS);
+  if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_OPS_CARAFE_PLAN_H_
+#define MLUOP_OPS_CARAFE_PLAN_H_
+
+/* How the work of a call is cut into items, and on which way its tensors are read and written. */
+
+#include "core/internal.h"
+#include "kernels/carafe.h"
+
+/* Channels that are done together, of one group or of several. */
+enum { CARAFE_BLOCK_CHANNELS = 256 };
+
+/* Expects shape and data of `args`; everything else is set here. */
+void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args);
+
+#endif /* MLUOP_OPS_CARAFE_PLAN_H_ */
