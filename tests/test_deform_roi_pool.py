@@ -413,6 +413,25 @@ def test_threads_do_not_change_bits(
     assert all(result == results[0] for result in results)
 
 
+@pytest.mark.parametrize("channels", [63, 128, 300, 700])
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_few_large_bins_are_shared_out(
+    channels: int,
+    half: bool,
+    for_each_thread_count: Callable[[Callable[[], object]], list],
+    handle: pymluops.Handle,
+    rng: np.random.Generator,
+) -> None:
+    rois = np.float32([[0, -3, -1e4, 91, 1e4], [0, 2, 3, 60, 80], [0, -1, -2, 80, 89]])
+    x = rng.uniform(0, 1, (1, 90, 90, channels)).astype(np.float32)
+    for count in (1, 3):
+        call = Call(x, rois[3 - count :], pooled=(1, 1), scale=1.0)
+        call = as_half(call) if half else call
+        results = for_each_thread_count(lambda call=call: call.forward(handle))
+        check_accuracy(results[0], call.expected(), HALF_BAR if half else FLOAT_BAR)
+        assert all(np.array_equal(result, results[0]) for result in results)
+
+
 @pytest.mark.parametrize("protect", guard.BOTH)
 @pytest.mark.parametrize("channels", [1, 15, 17, 64, 300])
 @pytest.mark.parametrize("half", [False, True], ids=["float", "half"])

@@ -112,6 +112,7 @@ struct deform_roi_pool_args {
   int is_half;
   int stream;                     /* a float result is larger than the caches */
   int in_place;                   /* grad_input is cleared first, and its tiles are added to it */
+  int64_t parts, part_channels;   /* forward: the channels of a bin are shared out */
   int look_ahead;                 /* bins need the whole map: forward prefetches its rows */
   double bin_pixels;              /* that a bin reads, on average and roughly */
   int64_t max_taps_h, max_taps_w; /* of one bin */

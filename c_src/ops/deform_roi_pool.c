@@ -170,7 +170,7 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
   args.output = output;
   if (!prepare(&call, &args, &status)) return status;
-  mluop_deform_roi_pool_run_bins(handle, &args, handle->kernels->deform_roi_pool_forward);
+  mluop_deform_roi_pool_run_forward(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }
 

@@ -10,6 +10,9 @@ enum { STRIP_ROWS = 16 };
 /* Below so many bins their order does not matter. */
 enum { FEW_BINS = 1024 };
 
+/* A thread that gets fewer bins may have to wait for others; channels are shared out by so many. */
+enum { FEW_PER_THREAD = 4, PART_CHANNELS = 64 };
+
 /* Of a bin, for which nothing is prefetched. */
 enum { MANY_PIXELS = 24 };
 
@@ -64,7 +67,7 @@ static void lay_out(struct deform_roi_pool_args *args, int threads,
   }
   size_t work = (size_t)(args->max_taps_h + args->max_taps_w) * sizeof(struct deform_roi_pool_tap);
   work *= 2;
-  if (args->output != NULL && args->stream) work += (size_t)args->C * sizeof(float);
+  if (args->output != NULL) work += 2 * (size_t)args->C * sizeof(float);
   if (args->grad_input != NULL) work += mluop_deform_roi_pool_lay_out_tiles(args, arena);
   args->work_stride = round_up(work);
   args->work = mluop_deform_roi_pool_take(arena, threads, args->work_stride);
@@ -142,20 +145,35 @@ int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) 
 }
 
 /* Neighbouring bins share pixels: a thread gets long runs of them, but not so long that the last
-   one is waited for. */
-void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
-                                    mluop_kernel *kernel) {
-  const int64_t bins = mluop_deform_roi_pool_bins(args),
-                shares = (args->look_ahead ? 3 : 16) * (int64_t)mluop_num_threads(handle);
+   one is waited for. Prefetching begins anew with each run. */
+static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, mluop_kernel *kernel,
+                int64_t parts) {
+  const int64_t items = mluop_deform_roi_pool_bins(args) * parts;
+  const int64_t shares = (args->look_ahead ? 3 : 16) * (int64_t)mluop_num_threads(handle);
+  const int64_t cost = mluop_deform_roi_pool_bin_cost(args) / parts;
   const struct mluop_job job = {
       .kernel = kernel,
       .args = args,
-      .count = bins,
-      .grain =
-          mluop_max(mluop_grain(DEFORM_ROI_POOL_SHARE_COST, mluop_deform_roi_pool_bin_cost(args)),
-                    bins / shares),
+      .count = items,
+      .grain = mluop_max(mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost), items / shares),
       .schedule = MLUOP_DYNAMIC,
       .scratch = args->work,
       .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);
+}
+
+void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
+                                    mluop_kernel *kernel) {
+  run(handle, args, kernel, 1);
+}
+
+/* Bins that are few and large are not enough for all threads. */
+void mluop_deform_roi_pool_run_forward(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+  const int64_t bins = mluop_deform_roi_pool_bins(args), threads = mluop_num_threads(handle);
+  const int64_t wanted = bins < FEW_PER_THREAD * threads ? mluop_div_up(threads, bins) : 1;
+  const int64_t worth = mluop_deform_roi_pool_bin_cost(args) / DEFORM_ROI_POOL_SHARE_COST;
+  const int64_t parts = mluop_max(1, mluop_min(wanted, worth));
+  args->part_channels = mluop_div_up(mluop_div_up(args->C, parts), PART_CHANNELS) * PART_CHANNELS;
+  args->parts = mluop_div_up(args->C, args->part_channels);
+  run(handle, args, handle->kernels->deform_roi_pool_forward, args->parts);
 }

@@ -20,6 +20,9 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
 void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
                                     mluop_kernel *kernel);
 
+/* Computes the output. */
+void mluop_deform_roi_pool_run_forward(mluOpHandle_t handle, struct deform_roi_pool_args *args);
+
 /* For the plan and its tiles alone. */
 
 /* Memory that a thread works on at a time: half of a usual L2 cache. */
