@@ -3,8 +3,9 @@
 
 /* Both gradients where many bins touch a pixel: pixel by pixel. */
 
-/* Vectors of channels that are summed in registers at once. */
-enum { VECTORS = VL == 16 ? 8 : 4 };
+/* Vectors of channels that are summed at once. More than there are registers for: where some live on
+   the stack, that costs less than to walk through the visits once more. */
+enum { VECTORS = VL == 4 ? 8 : 16 };
 
 /* Vector k of some channels, or the only one of `part`. */
 MLUOP_INLINE vf load_channels(const void *from, int k, int64_t part, int is_half) {
@@ -105,8 +106,8 @@ MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, const struc
   for (; channels.first + VECTORS * VL <= a->C; channels.first += VECTORS * VL) {
     sum_pixels(a, tile, batch, channels, is_half);
   }
-  channels.count = 2;
-  for (; channels.first + 2 * VL <= a->C; channels.first += 2 * VL) {
+  channels.count = 4;
+  for (; channels.first + 4 * VL <= a->C; channels.first += 4 * VL) {
     sum_pixels(a, tile, batch, channels, is_half);
   }
   channels.count = 1;

@@ -6,9 +6,6 @@
 
 #include "kernels/deform_roi_pool_taps.h"
 
-/* Of the pixels of a bin, so many bytes are prefetched. */
-enum { PREFETCH_BYTES = 1 << 14 };
-
 struct bin_taps {
   const struct deform_roi_pool_roi *roi;
   int64_t index, rows, cols;
@@ -40,21 +37,6 @@ MLUOP_INLINE void describe_bin(const struct deform_roi_pool_args *a, int64_t ite
   taps->cols = 0;
   taps->rows = axis_taps(&y, (struct range){0, a->H}, slopes, taps->row);
   if (taps->rows > 0) taps->cols = axis_taps(&x, (struct range){0, a->W}, slopes, taps->col);
-}
-
-/* Sets the pixels of a bin on their way into the cache. */
-static inline void prefetch_pixels(const struct deform_roi_pool_args *a,
-                                   const struct bin_taps *taps) {
-  const int64_t bytes = a->C * (a->is_half ? 2 : 4);
-  int64_t budget = PREFETCH_BYTES;
-  for (int64_t i = 0; i < taps->rows && budget > 0; i++) {
-    const char *row = (const char *)a->input + row_of_pixels(a, taps, i) * bytes;
-    for (int64_t j = 0; j < taps->cols && budget > 0; j++, budget -= bytes) {
-      const char *pixel = row + taps->col[j].at * bytes;
-      const int64_t reach = bytes < budget ? bytes : budget;
-      for (int64_t b = 0; b < reach; b += 64) mluop_prefetch(pixel + b);
-    }
-  }
 }
 
 #endif /* MLUOP_KERNELS_DEFORM_ROI_POOL_GATHER_H_ */

@@ -85,20 +85,17 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
                                                 void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
   const int64_t plane = a->pooled_h * a->pooled_w;
-  struct bin_taps taps[2];
-  place_taps(a, scratch, 2, taps);
-  if (is_whole(a, begin)) describe_bin(a, begin, 1, &taps[0]);
+  struct bin_taps taps;
+  place_taps(a, scratch, 1, &taps);
   for (int64_t item = begin; item < end; item++) {
-    const struct bin_taps *now = &taps[(item - begin) & 1];
-    struct bin_taps *next = &taps[(item + 1 - begin) & 1];
-    if (item + AHEAD < end && is_whole(a, item + AHEAD)) prefetch_gradient(a, item + AHEAD);
-    if (item + 1 < end && is_whole(a, item + 1)) {
-      describe_bin(a, item + 1, 1, next);
-      prefetch_pixels(a, next);
+    struct deform_roi_pool_slopes slopes;
+    if (is_whole(a, item)) {
+      if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
+      describe_bin(a, item, 1, &taps);
+      slopes = a->is_half ? whole_bin(a, &taps, 1) : whole_bin(a, &taps, 0);
+    } else {
+      slopes = sum_tiles(a, item);
     }
-    const struct deform_roi_pool_slopes slopes = !is_whole(a, item) ? sum_tiles(a, item)
-                                                 : a->is_half       ? whole_bin(a, now, 1)
-                                                                    : whole_bin(a, now, 0);
     const struct deform_roi_pool_roi *roi = &a->rois[a->bins[item].roi];
     const int64_t index = a->bins[item].index, at = index + index / plane * plane;
     mluop_store_as(a->grad_offset, at, scaled(a->gamma, roi->width, slopes.x), a->is_half);
