@@ -140,6 +140,22 @@ def test_many_positions_and_channels(handle, rng, dtype, kind):
         check_col2im(handle, col, positions, (height, width), rng, guard.ending)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("channels", [1, 5, 16, 70])
+def test_col2im_from_empty_to_full_maps(handle, rng, dtype, channels, threads):
+    """A part of the map is cleared, filled, copied or put together: by density and channels."""
+    handle.num_threads = threads
+    height, width = 61, 67
+    plane = height * width
+    full = np.arange(plane)
+    half_full = full[plane // 3 : -plane // 5]
+    chosen = [np.sort(rng.choice(plane, n, replace=False)) for n in (1, 40, 300, 1100, 3000, 4080)]
+    for positions in (*chosen, full, half_full, full[:-1], full[1:], full[-1:], full[::2]):
+        col = random_bits(rng, (channels, len(positions)), dtype)
+        check_col2im(handle, col, split(positions, width), (height, width), rng, guard.ending)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_results_beyond_the_cache(handle, rng, dtype):
     """More than 32 MiB."""

@@ -11,13 +11,22 @@ struct masked_col2im_args {
   const int32_t *mask_h_idx, *mask_w_idx;
   void *im;
   int64_t element_size, C, H, W, M;
-  int64_t chunks; /* parts of a plane, none longer than MASKED_COL2IM_CHUNK_BYTES */
-  int stream;     /* im is larger than the caches */
+  int64_t chunks;  /* parts of a plane, none longer than MASKED_COL2IM_CHUNK_BYTES */
+  int by_channel;  /* channels are shared out, not chunks */
+  int stream;      /* im is larger than the caches */
+  uint32_t *flags; /* what masked_col2im_check has seen */
+};
+
+enum {
+  MASKED_COL2IM_BEYOND = 1, /* a position is not on the map */
+  MASKED_COL2IM_DESCENDS =
+      2 /* a position is not after the one before it, in the order of the map */
 };
 
 enum { MASKED_COL2IM_CHUNK_BYTES = 1 << 12 };
 
-/* masked_col2im_ascending needs each position to be after the one before it, in the order of the
-   map. Item: chunk * C + c. masked_col2im_any takes them in any order. Item: a channel. */
+/* masked_col2im_check: item: a position. masked_col2im_ascending needs positions that do not
+   descend. Item: chunk * C + c, or a channel if by_channel is set. masked_col2im_any takes them in
+   any order. Item: a channel. */
 
 #endif /* MLUOP_KERNELS_MASKED_COL2IM_H_ */

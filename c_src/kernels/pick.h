@@ -46,6 +46,8 @@ MLUOP_INLINE void pick_classify(struct pick *pick, int64_t span, int64_t lanes, 
 
 #if defined(__AVX512BW__)
 
+enum { PICK_SHUFFLES = 1 };
+
 MLUOP_INLINE __m512i pick_load_(const char *from, int vector) {
   return _mm512_loadu_si512(from + PICK_BYTES * vector);
 }
@@ -86,6 +88,8 @@ MLUOP_INLINE void gather_doublewords_(uint32_t *to, const uint32_t *from, const 
 }
 
 #else
+
+enum { PICK_SHUFFLES = 0 }; /* picks are made element by element */
 
 MLUOP_INLINE void pick_elements(void *to, const struct pick *pick, const void *from, uint32_t keep,
                                 int vectors, int64_t size) {

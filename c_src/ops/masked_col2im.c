@@ -10,8 +10,11 @@ enum { COL, MASK_H_IDX, MASK_W_IDX, IM };
 #define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
 #define VALUES (MLUOP_BIT(COL) | MLUOP_BIT(IM))
 
-/* Bytes that are worth a second thread. */
-enum { BLOCK_BYTES = 1 << 17 };
+/* Bytes that are worth a second thread; channels of a thread that are worth describing every chunk
+   again; if one element in so many has a column, all that counts is how a plane is cleared. */
+enum { BLOCK_BYTES = 1 << 17, CHANNELS_PER_THREAD = 8, FEW_POSITIONS = 24 };
+
+enum { POSITIONS_PER_THREAD = 1 << 15 };
 
 static const struct mluop_rule null_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
@@ -44,14 +47,10 @@ static const struct mluop_rule rules[] = {
     {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM)},
     {.check = CHECK_END}};
 
-static bool positions_on_map(struct mluop_call *call, const struct mluop_rule *rule,
-                             mluOpStatus_t *status);
-
 static const struct mluop_rule data_rules[] = {
     {.check = CHECK_WORKSPACE, .status = BAD_PARAM},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
-    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = positions_on_map},
     {.check = CHECK_END}};
 
 /* Without positions, im becomes zero and nothing else is needed. */
@@ -60,40 +59,34 @@ static const struct mluop_rule no_position_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static bool indices_below(const struct mluop_call *call, int tensor, char extent,
-                          mluOpStatus_t *status) {
+/* Leaves a message if one of the indices is bad. */
+static bool indices_below(const struct mluop_call *call, int tensor, char extent) {
   const int32_t *indices = call->tensors[tensor].data;
-  const int64_t limit = mluop_extent(call, extent), count = mluop_extent(call, 'M');
-  const uint32_t last = (uint32_t)(limit - 1);
-  uint32_t beyond = 0;
-  for (int64_t m = 0; m < count; m++) beyond |= (uint32_t)indices[m] > last;
-  if (!beyond) return true;
+  const uint32_t last = (uint32_t)(mluop_extent(call, extent) - 1);
+  const int64_t count = mluop_extent(call, 'M');
   int64_t m = 0;
-  while ((uint32_t)indices[m] <= last) m++;
-  *status = mluop_fail(BAD_PARAM, call->api,
-                       "%s: row %" PRId64 " is %" PRId32 ", expected 0 to %" PRIu32 " (%c-1)",
-                       call->tensors[tensor].name, m, indices[m], last, extent);
+  while (m < count && (uint32_t)indices[m] <= last) m++;
+  if (m == count) return true;
+  mluop_fail(BAD_PARAM, call->api,
+             "%s: row %" PRId64 " is %" PRId32 ", expected 0 to %" PRIu32 " (%c-1)",
+             call->tensors[tensor].name, m, indices[m], last, extent);
   return false;
 }
 
-static bool positions_on_map(struct mluop_call *call, const struct mluop_rule *rule,
-                             mluOpStatus_t *status) {
-  (void)rule;
-  return indices_below(call, MASK_H_IDX, 'H', status) &&
-         indices_below(call, MASK_W_IDX, 'W', status);
+/* MASKED_COL2IM_BEYOND, MASKED_COL2IM_DESCENDS. */
+static uint32_t look_at_positions(mluOpHandle_t handle, struct masked_col2im_args *args) {
+  uint32_t flags = 0;
+  args->flags = &flags;
+  const struct mluop_job job = {.kernel = handle->kernels->masked_col2im_check,
+                                .args = args,
+                                .count = args->M,
+                                .grain = POSITIONS_PER_THREAD,
+                                .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+  return flags;
 }
 
-/* Each position is after the one before it, in the order of the map. */
-static bool positions_ascend(const struct masked_col2im_args *args) {
-  const int32_t *h = args->mask_h_idx, *w = args->mask_w_idx;
-  int descents = 0;
-  for (int64_t m = 1; m < args->M; m++) {
-    descents |= (h[m] < h[m - 1]) | ((h[m] == h[m - 1]) & (w[m] <= w[m - 1]));
-  }
-  return !descents;
-}
-
-static void run(mluOpHandle_t handle, struct masked_col2im_args *args) {
+static void run(mluOpHandle_t handle, struct masked_col2im_args *args, bool ascending) {
   const struct mluop_kernels *kernels = handle->kernels;
   const int64_t plane_bytes = args->H * args->W * args->element_size;
   struct mluop_job job = {.kernel = kernels->masked_col2im_any,
@@ -101,11 +94,16 @@ static void run(mluOpHandle_t handle, struct masked_col2im_args *args) {
                           .count = args->C,
                           .grain = mluop_grain(BLOCK_BYTES, plane_bytes),
                           .schedule = MLUOP_STATIC};
-  if (positions_ascend(args)) {
+  const int64_t threads = mluop_num_threads(handle);
+  const bool few = args->M * FEW_POSITIONS < args->H * args->W && args->C >= threads;
+  if (!few && ascending) {
     args->chunks = mluop_div_up(plane_bytes, MASKED_COL2IM_CHUNK_BYTES);
     job.kernel = kernels->masked_col2im_ascending;
-    job.count *= args->chunks;
-    job.grain = mluop_grain(BLOCK_BYTES, plane_bytes / args->chunks);
+    args->by_channel = args->C >= CHANNELS_PER_THREAD * threads;
+    if (!args->by_channel) {
+      job.count *= args->chunks;
+      job.grain = mluop_grain(BLOCK_BYTES, plane_bytes / args->chunks);
+    }
   }
   mluop_parallel_for(handle, &job);
 }
@@ -162,6 +160,11 @@ mluOpStatus_t mluOpMaskedCol2imForward(
       .M = mluop_extent(&call, 'M'),
       .stream = (size_t)(im_desc->element_num * element_size) > handle->cache_bytes,
   };
-  run(handle, &args);
+  const uint32_t seen = look_at_positions(handle, &args);
+  if (seen & MASKED_COL2IM_BEYOND) {
+    if (indices_below(&call, MASK_H_IDX, 'H')) indices_below(&call, MASK_W_IDX, 'W');
+    return MLUOP_STATUS_BAD_PARAM;
+  }
+  run(handle, &args, !(seen & MASKED_COL2IM_DESCENDS));
   return MLUOP_STATUS_SUCCESS;
 }
