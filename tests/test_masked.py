@@ -142,6 +142,32 @@ def test_many_positions_and_channels(handle, rng, dtype, kind):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 15, 16, 31, 33, 48, 49])
+def test_im2col_of_few_positions_and_many_channels(handle, rng, dtype, count, threads):
+    """Short rows, which become one row for all taps of a channel."""
+    handle.num_threads = threads
+    for channels, kernel, pad in (
+        (40, (1, 1), (0, 0)),
+        (33, (3, 2), (1, 1)),
+        (8, (20, 17), (9, -2)),
+    ):
+        for kind in (sorted_positions, around, anywhere):
+            feature = random_bits(rng, (1, channels, 9, 11), dtype)
+            positions = kind(rng, 9, 11, count)
+            check_im2col(handle, feature, positions, kernel, pad, rng, guard.ending)
+
+
+@pytest.mark.parametrize("kind", [sorted_positions, runs])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_im2col_of_many_channels_and_chunks(handle, rng, dtype, kind):
+    handle.num_threads = 2
+    feature = random_bits(rng, (1, 17, 80, 83), dtype)
+    for pad in ((0, 0), (1, 1)):
+        check_im2col(handle, feature, kind(rng, 80, 83, 3000), (3, 3), pad, rng, guard.ending)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("channels", [1, 5, 16, 70])
 def test_col2im_from_empty_to_full_maps(handle, rng, dtype, channels, threads):
     """A part of the map is cleared, filled, copied or put together: by density and channels."""
@@ -163,6 +189,7 @@ def test_results_beyond_the_cache(handle, rng, dtype):
     positions = sorted_positions(rng, 600, 601, 41001)
     feature = random_bits(rng, (1, channels, 600, 601), dtype)
     check_im2col(handle, feature, positions, (3, 3), (1, 1), rng)
+    check_im2col(handle, feature, any_positions(rng, 600, 601, 41001), (1, 1), (0, 0), rng)
     check_col2im(handle, random_bits(rng, (channels, 41001), dtype), positions, (600, 601), rng)
 
 

@@ -14,6 +14,13 @@ enum {
   PICK_VECTORS = 4 /* the elements must lie within so many vectors of PICK_BYTES */
 };
 
+/* Whether there are shuffles that can do it. */
+#if defined(__AVX512BW__)
+enum { PICK_SHUFFLES = 1 };
+#else
+enum { PICK_SHUFFLES = 0 };
+#endif
+
 enum pick_kind {
   PICK_RUN,  /* neighbours, in order */
   PICK_NEAR, /* within PICK_VECTORS */
@@ -34,19 +41,18 @@ MLUOP_INLINE uint32_t pick_all(int64_t size) { return size == 2 ? 0xffffffffu : 
 
 /* Sets kind and high from the rest. Lanes that are not in use may have any index. */
 MLUOP_INLINE void pick_classify(struct pick *pick, int64_t span, int64_t lanes, int64_t size) {
-  int run = lanes == pick_lanes(size);
-  pick->high = 0;
+  uint32_t high = 0;
+  uint8_t others = lanes != pick_lanes(size);
   for (int64_t k = 0; k < lanes; k++) {
-    run &= pick->index[k] == k;
-    pick->high |= (uint32_t)(pick->index[k] >= 2 * pick_lanes(size)) << k;
+    others |= (uint8_t)(pick->index[k] ^ (uint8_t)k);
+    high |= (uint32_t)(pick->index[k] >= 2 * pick_lanes(size)) << k;
   }
+  pick->high = high;
   const int near = span <= PICK_VECTORS * pick_lanes(size);
-  pick->kind = !near ? PICK_FAR : run ? PICK_RUN : PICK_NEAR;
+  pick->kind = !near ? PICK_FAR : others == 0 ? PICK_RUN : PICK_NEAR;
 }
 
 #if defined(__AVX512BW__)
-
-enum { PICK_SHUFFLES = 1 };
 
 MLUOP_INLINE __m512i pick_load_(const char *from, int vector) {
   return _mm512_loadu_si512(from + PICK_BYTES * vector);
@@ -88,8 +94,6 @@ MLUOP_INLINE void gather_doublewords_(uint32_t *to, const uint32_t *from, const 
 }
 
 #else
-
-enum { PICK_SHUFFLES = 0 }; /* picks are made element by element */
 
 MLUOP_INLINE void pick_elements(void *to, const struct pick *pick, const void *from, uint32_t keep,
                                 int vectors, int64_t size) {

@@ -8,8 +8,16 @@ enum { FEATURE, MASK_H_IDX, MASK_W_IDX, DATA_COL };
 #define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
 #define VALUES (MLUOP_BIT(FEATURE) | MLUOP_BIT(DATA_COL))
 
-/* Bytes that are worth a second thread. */
-enum { BLOCK_BYTES = 1 << 17 };
+/* Bytes that are worth a second thread, also where each element is in another line of the feature;
+   channels of a thread that are worth describing every chunk again. */
+enum { BLOCK_BYTES = 1 << 17, SPARSE_BYTES = 1 << 14, CHANNELS_PER_THREAD = 8 };
+
+/* One position out of so many can be picked out of vectors; any row costs as much as so many bytes;
+   so many positions tell whether all are in disorder. */
+enum { PICKED_FROM = 4, ROW_BYTES = 32, SAMPLES = 64 };
+
+/* Positions that are few for a row, those that are many enough, and those that are many. */
+enum { SHORT_ROW = 48, FLAT_ROW = 1 << 12, LONG_ROW = 1 << 14 };
 
 static const struct mluop_rule null_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
@@ -54,15 +62,71 @@ static const struct mluop_rule data_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
+/* Whether positions jump about, by a sample of them. */
+static bool in_disorder(const struct masked_im2col_args *args) {
+  const int64_t step = args->M / SAMPLES + 1;
+  int64_t pairs = 0, descents = 0;
+  for (int64_t m = 1; m < args->M; m += step, pairs++) {
+    descents += args->mask_h_idx[m] < args->mask_h_idx[m - 1];
+  }
+  return descents * 4 > pairs;
+}
+
+/* A short row for each tap becomes one row: of as many positions as there are elements in all of
+   them, each at the place of one tap. Those off the map get an index off the map. */
+static void flatten(struct masked_im2col_args *args, int32_t *h_idx, int32_t *w_idx) {
+  int64_t at = 0;
+  for (int64_t i = 0; i < args->kernel_h; i++) {
+    for (int64_t j = 0; j < args->kernel_w; j++) {
+      for (int64_t m = 0; m < args->M; m++, at++) {
+        const int64_t h = args->mask_h_idx[m] - args->pad_h + i;
+        const int64_t w = args->mask_w_idx[m] - args->pad_w + j;
+        const bool inside = h >= 0 && h < args->H && w >= 0 && w < args->W;
+        h_idx[at] = inside ? (int32_t)h : -1;
+        w_idx[at] = inside ? (int32_t)w : 0;
+      }
+    }
+  }
+  args->mask_h_idx = h_idx;
+  args->mask_w_idx = w_idx;
+  args->M = at;
+  args->kernel_h = args->kernel_w = 1;
+  args->pad_h = args->pad_w = 0;
+}
+
+/* Where that pays, and there is memory for it. */
+static void flatten_short_rows(mluOpHandle_t handle, struct masked_im2col_args *args) {
+  const int64_t taps = args->kernel_h * args->kernel_w;
+  const bool worth = taps > 1 && args->M <= SHORT_ROW && args->C >= CHANNELS_PER_THREAD;
+  if (!worth || taps > FLAT_ROW / args->M) return;
+  const size_t count = (size_t)(taps * args->M);
+  int32_t *indices = mluop_scratch(handle, 2 * count * sizeof(*indices));
+  if (indices != NULL) flatten(args, indices, indices + count);
+}
+
 static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
+  const int64_t plane = args->H * args->W, threads = mluop_num_threads(handle);
   const int64_t row_bytes = args->M * args->element_size;
+  const bool sparse = args->M * PICKED_FROM < plane;
   args->chunks = mluop_div_up(row_bytes, MASKED_IM2COL_CHUNK_BYTES);
-  const int64_t item_bytes = args->kernel_h * args->kernel_w * row_bytes / args->chunks;
-  const struct mluop_job job = {.kernel = handle->kernels->masked_im2col_forward,
-                                .args = args,
-                                .count = args->chunks * args->C,
-                                .grain = mluop_grain(BLOCK_BYTES, item_bytes),
-                                .schedule = MLUOP_STATIC};
+  int64_t item_bytes = args->kernel_h * args->kernel_w * row_bytes, items = args->C;
+  const size_t feature_bytes = (size_t)(args->C * plane * args->element_size);
+  /* Planes beyond the caches had better be read one after the other if positions jump about. */
+  if (feature_bytes > handle->cache_bytes / 2 && args->M > LONG_ROW && args->C >= threads &&
+      in_disorder(args)) {
+    args->share = MASKED_IM2COL_PLANES;
+  } else if (args->C >= CHANNELS_PER_THREAD * threads) {
+    args->share = MASKED_IM2COL_CHANNELS;
+  } else {
+    items *= args->chunks;
+    item_bytes /= args->chunks;
+  }
+  const struct mluop_job job = {
+      .kernel = handle->kernels->masked_im2col_forward,
+      .args = args,
+      .count = items,
+      .grain = mluop_grain(sparse ? SPARSE_BYTES : BLOCK_BYTES, mluop_max(item_bytes, ROW_BYTES)),
+      .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
 }
 
@@ -125,6 +189,7 @@ mluOpStatus_t mluOpMaskedIm2colForward(
       .pad_w = pad_w,
       .stream = (size_t)(data_col_desc->element_num * element_size) > handle->cache_bytes,
   };
+  flatten_short_rows(handle, &args);
   run(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }
