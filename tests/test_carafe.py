@@ -78,6 +78,16 @@ SHAPES = [
     Shape(1, 14, 15, 16, 13, 1, 1),
     Shape(1, 3, 4, 20, 45, 2, 2),
     Shape(1, 30, 31, 2, 45, 1, 1),
+    # Groups of few channels, up to 4 and above, and windows up to 11 and above.
+    Shape(1, 12, 13, 3, 11, 1, 1),
+    Shape(1, 5, 14, 2, 13, 1, 1),
+    Shape(1, 5, 6, 2, 7, 3, 3),
+    Shape(2, 4, 5, 4, 1, 2, 5),
+    Shape(1, 9, 21, 4, 5, 17, 2),
+    Shape(1, 9, 7, 5, 5, 3, 2),
+    # More columns than a thread takes of many channels at once.
+    Shape(1, 2, 70, 1024, 5, 1, 2),
+    Shape(1, 2, 450, 2, 3, 16, 1),
 ]
 
 

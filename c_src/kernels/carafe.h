@@ -102,11 +102,11 @@ static inline int64_t carafe_weights_size(const struct carafe_shape *shape) {
   return shape->is_half ? CARAFE_SEGMENT * carafe_padded(4 * shape->K * shape->K) : 0;
 }
 
-/* Backward, floats of scratch memory: for a tile of grad_output if it is half; for the rows of the
+/* Backward, floats of scratch memory: for a tile of grad_output; for the rows of the
    input under the windows of a strip, one part of the channels and all; for the sums of grad_input
    that are not complete. */
 static inline int64_t carafe_grads_size(const struct carafe_backward_args *args) {
-  return args->shape.is_half ? 4 * carafe_padded(args->part) : 0;
+  return 4 * carafe_padded(args->part);
 }
 
 /* With S == 1, tiles of 4 neighbours reach up to 3 columns beside the map. */
@@ -130,6 +130,27 @@ static inline int64_t carafe_input_floats(const struct carafe_backward_args *arg
 static inline int64_t carafe_sums_floats(const struct carafe_backward_args *args) {
   return 2 * carafe_div_up(args->shape.C, args->part) * carafe_ring_rows(&args->shape) *
          args->plan.columns * args->plan.groups * carafe_padded(args->part);
+}
+
+/* Groups of at most this many channels have vectors of taps instead, if a row of those fits. */
+enum { CARAFE_NARROW = 4, CARAFE_NARROW_K = 11 };
+
+/* Floats of a row of the map for one channel: of the columns that windows of a strip's neighbours
+   reach, and a vector beside them. An odd number of cache lines, as between rows: what is stored in
+   one is not taken for what is loaded from the next, as it is at multiples of 4 KiB. */
+static inline int64_t carafe_narrow_plane(const struct carafe_backward_args *args) {
+  return (carafe_padded(args->plan.columns + 2 * (args->shape.K - 1)) + CARAFE_PAD) | CARAFE_PAD;
+}
+
+static inline int64_t carafe_narrow_row(const struct carafe_backward_args *args) {
+  return (args->plan.groups * args->shape.C * carafe_narrow_plane(args) + 3 * CARAFE_PAD) |
+         CARAFE_PAD;
+}
+
+static inline int64_t carafe_narrow_floats(const struct carafe_backward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  if (a->C > CARAFE_NARROW || a->K > CARAFE_NARROW_K) return 0;
+  return 2 * carafe_ring_rows(a) * carafe_narrow_row(args);
 }
 
 #endif /* MLUOP_KERNELS_CARAFE_H_ */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/carafe_grad_input.h"
 #include "kernels/carafe_grad_mask.h"
+#include "kernels/carafe_narrow.h"
 
 /* Both gradients of a strip of columns, window row by window row and segment by segment, so that
    the second reader of grad_output finds it in the cache. */
@@ -126,12 +127,14 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
 
 void MLUOP_VARIANT(carafe_backward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct carafe_backward_args *args = vargs;
+  const struct carafe_shape *a = &args->shape;
   const int64_t rows = args->plan.rows;
+  const int is_narrow = a->C <= CARAFE_NARROW && a->K <= CARAFE_NARROW_K && a->K <= VL;
   while (begin < end) {
     const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
     const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
     const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
-    if (item.row < last) do_strip(args, item, last, scratch);
+    if (item.row < last) (is_narrow ? do_narrow_strip : do_strip)(args, item, last, scratch);
     begin = stop;
   }
 }

@@ -23,7 +23,7 @@ struct dots {
   float *const *row;             /* rows of the input, of which row_count are done */
   int64_t row_count, at, stride; /* at: of tap 0 of pixel 0 in a row; to the next tap */
   const float *grad[DOT_PIXELS]; /* of each pixel */
-  int64_t length;                /* channels */
+  int64_t length;                /* channels, in whole vectors */
   float *out[DOT_PIXELS];        /* dot products of each pixel with the first row ... */
   int64_t out_step;              /* ... and to the next one */
   int add;                       /* to what is there */
@@ -31,22 +31,18 @@ struct dots {
   int64_t ahead_lines;
 };
 
-/* Channels c to c + n - 1; those of the input are padded to whole vectors. */
 MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *grad, const float *x,
-                               int64_t stride, int64_t c, int64_t n, int pixels, int taps,
-                               int shift) {
+                               int64_t stride, int64_t c, int pixels, int taps, int shift) {
   vf g[DOT_PIXELS], v[TAPS];
   if (shift == 0) {
     MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = vf_pin(vf_load(x + t * stride + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      g[e] = vf_pin(n == VL ? vf_load(grad[e] + c) : vf_load_part(grad[e] + c, n));
+      g[e] = vf_pin(vf_load(grad[e] + c));
       MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_fma(g[e], v[t], sum[e][t]);
     }
     return;
   }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    g[e] = vf_pin(n == VL ? vf_load(grad[e] + c) : vf_load_part(grad[e] + c, n));
-  }
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) g[e] = vf_pin(vf_load(grad[e] + c));
   MLUOP_UNROLL for (int u = 0; u < taps + pixels - 1; u++) {
     const vf seen = vf_pin(vf_load(x + u * stride + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
@@ -83,11 +79,9 @@ MLUOP_INLINE void dot_row(const struct dots *d, const float *x, int64_t y, int p
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_set(0.0f);
   }
-  const int64_t whole = d->length / VL * VL, left = d->length - whole;
-  for (int64_t c = 0; c < whole; c += VL) {
-    add_products(sum, d->grad, x, d->stride, c, VL, pixels, taps, shift);
+  for (int64_t c = 0; c < d->length; c += VL) {
+    add_products(sum, d->grad, x, d->stride, c, pixels, taps, shift);
   }
-  if (left > 0) add_products(sum, d->grad, x, d->stride, whole, left, pixels, taps, shift);
   float total[DOT_PIXELS][MAX_TAPS];
   fold_sums(total, sum, pixels, taps);
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {

@@ -17,7 +17,7 @@ struct mask_row {
   const struct carafe_item *item; /* row item->row, all channels of its groups */
   const struct carafe_rows *map;  /* the input under its windows, first part of the channels */
   int64_t part_step;              /* to the next part, in `map` */
-  float *grads;                   /* half: room for a tile of grad_output */
+  float *grads;                   /* room for a tile of grad_output */
   float *results;                 /* half: room for the results of a segment */
   int64_t begin, end;             /* the strip's rows */
   struct ahead ahead;             /* what the next segment needs */
@@ -55,13 +55,16 @@ static void dot_tile(const struct mask_row *m, const struct mask_tile *tile, str
   }
 }
 
-/* The tile's pixels of grad_output, halves as floats. */
+/* `length` channels of the tile's pixels of grad_output; copied if they are half, or end within a
+   vector. */
 static void see_grads(const struct mask_row *m, const struct mask_tile *tile, struct dots *d,
-                      int64_t channel) {
+                      int64_t channel, int64_t length) {
+  const int is_half = m->args->shape.is_half;
+  d->length = carafe_div_up(length, VL) * VL;
   for (int e = 0; e < tile->pixels; e++) {
-    if (m->args->shape.is_half) {
+    if (is_half || d->length != length) {
       float *to = m->grads + e * carafe_padded(m->args->part);
-      pack_pixel(to, tile->grad[e], channel, d->length, 1);
+      pack_pixel(to, tile->grad[e], channel, length, is_half);
       d->grad[e] = to;
     } else {
       d->grad[e] = (const float *)tile->grad[e] + channel;
@@ -88,12 +91,11 @@ static void dot_tiles(struct mask_row *m, const struct mask_tile *tiles, int64_t
                          .row_count = stop - first,
                          .at = group * m->map->group + step,
                          .stride = m->map->pixel,
-                         .length = carafe_min(m->args->part, a->C - channel),
                          .out_step = a->K,
                          .add = channel > 0,
                          .ahead = &m->ahead,
                          .ahead_lines = m->ahead_lines};
-        see_grads(m, &tiles[i], &d, channel);
+        see_grads(m, &tiles[i], &d, channel, carafe_min(m->args->part, a->C - channel));
         dot_tile(m, &tiles[i], &d, rows.begin + first);
       }
     }

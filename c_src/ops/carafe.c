@@ -257,8 +257,9 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_mask = grad_mask};
   const struct carafe_shape *a = &args.shape;
   plan_backward(&args, mluop_num_threads(handle));
-  const int64_t floats = carafe_weights_size(a) + carafe_grads_size(&args) +
-                         carafe_input_floats(&args) + carafe_sums_floats(&args);
+  const int64_t wide =
+      carafe_grads_size(&args) + carafe_input_floats(&args) + carafe_sums_floats(&args);
+  const int64_t floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(&args));
   void *scratch;
   size_t stride;
   if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
