@@ -48,12 +48,12 @@ static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w
   call->scalars[2] = (struct mluop_scalar){"w_mask", w_mask};
 }
 
-/* Roughly what a call brings into the caches: the spread tensor, and of the masks what is as near
-   as the map is large. */
+/* What a call brings into the caches: the target, and what is read. Of masks, that are the rows that
+   reach the map, with the gaps between the runs, unless those are long. */
 static size_t moved_bytes(const struct psamask_args *a, bool forward) {
-  const int64_t rows = forward ? mluop_min(a->h_mask, a->H) : a->h_mask;
-  const int64_t columns = forward ? mluop_min(a->w_mask, 2 * a->W) : a->w_mask;
-  return (size_t)(a->N * a->H * a->W * (rows * columns + a->H * a->W)) * sizeof(float);
+  const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
+  const int64_t row = mluop_min(a->w_mask, forward ? 2 * a->W : a->W);
+  return (size_t)(a->N * a->H * a->W * (target + mluop_min(a->h_mask, a->H) * row)) * sizeof(float);
 }
 
 static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
