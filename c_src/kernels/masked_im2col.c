@@ -125,8 +125,10 @@ MLUOP_INLINE void move_group(const struct chunk *c, const struct group *g, const
     gather_elements(to, plane, c->offsets + g->m, (int32_t)(uint32_t)shift, keep, size);
   } else if (g->pick.kind == PICK_RUN && keep == pick_all(size)) {
     memcpy(to, plane + from * size, PICK_BYTES);
-  } else {
+  } else if (g->pick.kind == PICK_NEAR) {
     pick_elements(to, &g->pick, plane + from * size, keep, PICK_VECTORS, size);
+  } else {
+    pick_elements(to, &g->pick, plane + from * size, keep, 2, size);
   }
 }
 

@@ -22,9 +22,10 @@ enum { PICK_SHUFFLES = 0 };
 #endif
 
 enum pick_kind {
-  PICK_RUN,  /* neighbours, in order */
-  PICK_NEAR, /* within PICK_VECTORS */
-  PICK_FAR   /* too far apart for a pick */
+  PICK_RUN,   /* neighbours, in order */
+  PICK_CLOSE, /* within two vectors */
+  PICK_NEAR,  /* within PICK_VECTORS */
+  PICK_FAR    /* too far apart for a pick */
 };
 
 struct pick {
@@ -48,8 +49,8 @@ MLUOP_INLINE void pick_classify(struct pick *pick, int64_t span, int64_t lanes, 
     high |= (uint32_t)(pick->index[k] >= 2 * pick_lanes(size)) << k;
   }
   pick->high = high;
-  const int near = span <= PICK_VECTORS * pick_lanes(size);
-  pick->kind = !near ? PICK_FAR : others == 0 ? PICK_RUN : PICK_NEAR;
+  const int close = span <= 2 * pick_lanes(size), near = span <= PICK_VECTORS * pick_lanes(size);
+  pick->kind = !near ? PICK_FAR : others == 0 ? PICK_RUN : close ? PICK_CLOSE : PICK_NEAR;
 }
 
 #if defined(__AVX512BW__)
@@ -62,6 +63,9 @@ MLUOP_INLINE __m512i pick_words_(const struct pick *pick, const char *from, int 
   const __m512i index =
       _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)pick->index));
   if (vectors == 1) return _mm512_permutexvar_epi16(index, pick_load_(from, 0));
+  if (vectors == 2) {
+    return _mm512_permutex2var_epi16(pick_load_(from, 0), index, pick_load_(from, 1));
+  }
   return _mm512_mask_mov_epi16(
       _mm512_permutex2var_epi16(pick_load_(from, 0), index, pick_load_(from, 1)), pick->high,
       _mm512_permutex2var_epi16(pick_load_(from, 2), index, pick_load_(from, 3)));
@@ -71,6 +75,9 @@ MLUOP_INLINE __m512i pick_doublewords_(const struct pick *pick, const char *from
   const __m512i index =
       _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)pick->index));
   if (vectors == 1) return _mm512_permutexvar_epi32(index, pick_load_(from, 0));
+  if (vectors == 2) {
+    return _mm512_permutex2var_epi32(pick_load_(from, 0), index, pick_load_(from, 1));
+  }
   return _mm512_mask_mov_epi32(
       _mm512_permutex2var_epi32(pick_load_(from, 0), index, pick_load_(from, 1)),
       (__mmask16)pick->high,
@@ -78,7 +85,7 @@ MLUOP_INLINE __m512i pick_doublewords_(const struct pick *pick, const char *from
 }
 
 /* to[k] is from[index[k]], or zero where bit k of `keep` is not set. Reads all of `vectors`
-   vectors, 1 or PICK_VECTORS. */
+   vectors, 1, 2 or PICK_VECTORS. */
 MLUOP_INLINE void pick_elements(void *to, const struct pick *pick, const void *from, uint32_t keep,
                                 int vectors, int64_t size) {
   _mm512_storeu_si512(to, size == 2 ? _mm512_maskz_mov_epi16(keep, pick_words_(pick, from, vectors))
