@@ -132,7 +132,7 @@ MLUOP_INLINE void move_blocks(const struct chunk *c, const char *row, int64_t le
     } else if (b->pick.first + pick_lanes(size) <= left) {
       pick_elements(here, &b->pick, row + b->pick.first * size, b->keep, 1, size);
     } else {
-      gather_elements(here, row, b->offsets, 0, b->keep, size);
+      gather_elements(here, row, left, b->offsets, 0, b->keep, size);
     }
   }
 }

@@ -119,10 +119,11 @@ MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct chunk *c,
 /* A group at a tap that reads `shift` (modulo 2^64) elements on from tap (0, 0). `safe`: all that a
    pick reads is in the feature. */
 MLUOP_INLINE void move_group(const struct chunk *c, const struct group *g, const char *plane,
-                             uint64_t shift, char *to, uint32_t keep, int safe, int64_t size) {
+                             int64_t left, uint64_t shift, char *to, uint32_t keep, int safe,
+                             int64_t size) {
   const int64_t from = (int64_t)((uint64_t)g->pick.first + shift);
   if (!safe || g->pick.kind == PICK_FAR) {
-    gather_elements(to, plane, c->offsets + g->m, (int32_t)(uint32_t)shift, keep, size);
+    gather_elements(to, plane, left, c->offsets + g->m, (int32_t)(uint32_t)shift, keep, size);
   } else if (g->pick.kind == PICK_RUN && keep == pick_all(size)) {
     memcpy(to, plane + from * size, PICK_BYTES);
   } else if (g->pick.kind == PICK_NEAR) {
@@ -138,6 +139,7 @@ MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chun
                            uint64_t shift, char *to, int ahead, int64_t size) {
   const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
   const char *feature = (const char *)a->feature + channel * plane * size;
+  const int64_t left = (a->C - channel) * plane; /* elements from there on */
   /* Where this wraps around, no position is on the map. */
   const uint64_t base = (uint64_t)(channel * plane) + shift;
   const int64_t begin = (int64_t)(base + (uint64_t)c->first);
@@ -149,11 +151,12 @@ MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chun
       const uint64_t next = (uint64_t)group->pick.first + shift + (uint64_t)plane;
       mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
     }
-    move_group(c, group, feature, shift, to + g * PICK_BYTES, on_row[g] & on_column[g], safe, size);
+    move_group(c, group, feature, left, shift, to + g * PICK_BYTES, on_row[g] & on_column[g], safe,
+               size);
   }
   const int64_t g = c->count - 1;
-  move_group(c, &c->groups[g], feature, shift, to + c->groups[g].m * size, on_row[g] & on_column[g],
-             safe, size);
+  move_group(c, &c->groups[g], feature, left, shift, to + c->groups[g].m * size,
+             on_row[g] & on_column[g], safe, size);
 }
 
 MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct chunk *c,

@@ -100,6 +100,20 @@ MLUOP_INLINE void gather_doublewords_(uint32_t *to, const uint32_t *from, const 
       to, _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)keep, at, from, 4));
 }
 
+/* A half is gathered with the one before it, the very first with the one after it. */
+MLUOP_INLINE void gather_words_(uint16_t *to, const uint16_t *from, const int32_t *offsets,
+                                int32_t shift, uint32_t keep) {
+  for (int k = 0; k < PICK_LANES_MAX; k += 16) {
+    const __m512i at = _mm512_add_epi32(_mm512_loadu_si512(offsets + k), _mm512_set1_epi32(shift));
+    const __mmask16 behind = _mm512_test_epi32_mask(at, at);
+    const __m512i pair = _mm512_mask_sub_epi32(at, behind, at, _mm512_set1_epi32(1));
+    const __m512i both =
+        _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)(keep >> k), pair, from, 2);
+    const __m512i picked = _mm512_mask_srli_epi32(both, behind, both, 16);
+    _mm256_storeu_si256((__m256i *)(void *)(to + k), _mm512_cvtepi32_epi16(picked));
+  }
+}
+
 #else
 
 MLUOP_INLINE void pick_elements(void *to, const struct pick *pick, const void *from, uint32_t keep,
@@ -129,13 +143,20 @@ MLUOP_INLINE void gather_doublewords_(uint32_t *to, const uint32_t *from, const 
 #endif
 
 /* to[k] is from[offsets[k] + shift] (both modulo 2^32), or zero where bit k of `keep` is not set.
-   Reads nothing else. */
-MLUOP_INLINE void gather_elements(void *to, const void *from, const int32_t *offsets, int32_t shift,
-                                  uint32_t keep, int64_t size) {
+   Reads nothing but the elements around these; `left` elements can be read from `from` on. */
+MLUOP_INLINE void gather_elements(void *to, const void *from, int64_t left, const int32_t *offsets,
+                                  int32_t shift, uint32_t keep, int64_t size) {
   if (size == 4) {
     gather_doublewords_(to, from, offsets, shift, keep);
     return;
   }
+#if defined(__AVX512BW__)
+  if (left > 1) {
+    gather_words_(to, from, offsets, shift, keep);
+    return;
+  }
+#endif
+  (void)left;
   const uint16_t *elements = from;
   uint16_t *out = to;
   for (int k = 0; k < PICK_LANES_MAX; k++) {

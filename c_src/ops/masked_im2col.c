@@ -12,9 +12,9 @@ enum { FEATURE, MASK_H_IDX, MASK_W_IDX, DATA_COL };
    channels of a thread that are worth describing every chunk again. */
 enum { BLOCK_BYTES = 1 << 17, SPARSE_BYTES = 1 << 14, CHANNELS_PER_THREAD = 8 };
 
-/* One position out of so many can be picked out of vectors; any row costs as much as so many bytes;
-   so many positions tell whether all are in disorder. */
-enum { PICKED_FROM = 4, ROW_BYTES = 32, SAMPLES = 64 };
+/* One position out of so many can be picked out of vectors; short rows cost as much as so many
+   bytes for each of up to 4 positions; so many positions tell whether all are in disorder. */
+enum { PICKED_FROM = 4, SHORT_ROW_BYTES = 24, SAMPLES = 64 };
 
 /* Positions that are few for a row, those that are many enough, and those that are many. */
 enum { SHORT_ROW = 48, FLAT_ROW = 1 << 12, LONG_ROW = 1 << 14 };
@@ -107,9 +107,10 @@ static void flatten_short_rows(mluOpHandle_t handle, struct masked_im2col_args *
 static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
   const int64_t plane = args->H * args->W, threads = mluop_num_threads(handle);
   const int64_t row_bytes = args->M * args->element_size;
-  const bool sparse = args->M * PICKED_FROM < plane;
   args->chunks = mluop_div_up(row_bytes, MASKED_IM2COL_CHUNK_BYTES);
-  int64_t item_bytes = args->kernel_h * args->kernel_w * row_bytes, items = args->C;
+  const bool sparse = args->M > 4 && args->M * PICKED_FROM < plane;
+  int64_t cost = mluop_max(row_bytes, SHORT_ROW_BYTES * mluop_min(args->M, 4)), items = args->C;
+  cost *= args->kernel_h * args->kernel_w;
   const size_t feature_bytes = (size_t)(args->C * plane * args->element_size);
   /* Planes beyond the caches had better be read one after the other if positions jump about. */
   if (feature_bytes > handle->cache_bytes / 2 && args->M > LONG_ROW && args->C >= threads &&
@@ -119,14 +120,13 @@ static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
     args->share = MASKED_IM2COL_CHANNELS;
   } else {
     items *= args->chunks;
-    item_bytes /= args->chunks;
+    cost /= args->chunks;
   }
-  const struct mluop_job job = {
-      .kernel = handle->kernels->masked_im2col_forward,
-      .args = args,
-      .count = items,
-      .grain = mluop_grain(sparse ? SPARSE_BYTES : BLOCK_BYTES, mluop_max(item_bytes, ROW_BYTES)),
-      .schedule = MLUOP_STATIC};
+  const struct mluop_job job = {.kernel = handle->kernels->masked_im2col_forward,
+                                .args = args,
+                                .count = items,
+                                .grain = mluop_grain(sparse ? SPARSE_BYTES : BLOCK_BYTES, cost),
+                                .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
 }
 
