@@ -3,8 +3,8 @@
 
 /* Both gradients where many bins touch a pixel: pixel by pixel. */
 
-/* Vectors of channels that are summed at once. More than there are registers for: where some live on
-   the stack, that costs less than to walk through the visits once more. */
+/* Vectors of channels that are summed at once. More than there are registers for: what then lives
+   on the stack costs less than to walk through the visits once more. */
 enum { VECTORS = VL == 4 ? 8 : 16 };
 
 /* Vector k of some channels, or the only one of `part`. */
