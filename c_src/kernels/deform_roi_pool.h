@@ -41,7 +41,7 @@ struct deform_roi_pool_blocks {
 /* grad_input is cut into tiles, each of which belongs to one thread. A list per tile has the bins
    that may touch it; a bin that may touch more than `max_tiles` is in the list of its image
    instead. */
-enum { DEFORM_ROI_POOL_MAX_TILES = 16, DEFORM_ROI_POOL_TILE_PIXELS = 512 };
+enum { DEFORM_ROI_POOL_TILE_PIXELS = 512 };
 
 /* The lists of a bin: `across` of each of `down` rows of tiles. */
 struct deform_roi_pool_place {
@@ -60,7 +60,7 @@ struct deform_roi_pool_tiles {
   int64_t down, across, count; /* tiles of an image, and of all */
   size_t buffer_bytes;         /* for the sums of a tile; 0 if they are in place */
   int64_t lists;               /* one for each tile, then one for each image */
-  int64_t max_tiles;           /* as many as let all entries be counted in 32 bits */
+  int64_t max_tiles;           /* that one bin is in the lists of; less than 2^16 */
   int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
   struct deform_roi_pool_place *places; /* of `bins` */
   uint32_t *next;                       /* [chunks][lists]: where the next entry of a chunk goes */

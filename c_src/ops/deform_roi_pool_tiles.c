@@ -5,8 +5,11 @@
    into more, but not into smaller ones than these. */
 enum { TILE_FLOATS = 1 << 17, LEAST_TILE_FLOATS = 1 << 12, MIN_TILES = 16, TILE_SHIFT_H = 4 };
 
-/* So many bins for each pixel of the map are many. */
-static const double many_visits = 2.0;
+/* The tiles that a bin may be in the lists of, if there are not few entries in all. */
+enum { MAX_TILES = 16, FEW_ENTRIES = 1 << 15 };
+
+/* So many bins for each pixel of the map are many; a bin of so many pixels is large. */
+static const double many_visits = 2.0, large_bin = 1024.0;
 
 /* Bins that are put into lists together. */
 enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
@@ -49,7 +52,8 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
     count_tiles(args);
   }
   const int64_t bins = mluop_deform_roi_pool_bins(args);
-  tiles->max_tiles = mluop_min(DEFORM_ROI_POOL_MAX_TILES, UINT32_MAX / bins);
+  /* With few bins, any of them may touch all tiles. */
+  tiles->max_tiles = mluop_min(mluop_max(MAX_TILES, FEW_ENTRIES / bins), UINT32_MAX / bins);
   tiles->lists = tiles->count + args->N;
   tiles->chunk = mluop_max(CHUNK_BINS, mluop_div_up(bins, MAX_CHUNKS));
   tiles->chunks = mluop_div_up(bins, tiles->chunk);
@@ -106,10 +110,12 @@ static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args)
   mluop_parallel_for(handle, &job);
 }
 
-/* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. */
+/* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. Large bins are
+   sorted as well: their slopes then come from many tiles, and not from one thread each. */
 static bool worth_sorting(const struct deform_roi_pool_args *args) {
   const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
-  return args->offset != NULL && visits >= many_visits * (double)(args->N * args->H * args->W);
+  return args->offset != NULL && (visits >= many_visits * (double)(args->N * args->H * args->W) ||
+                                  args->bin_pixels >= large_bin);
 }
 
 void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
