@@ -46,7 +46,7 @@ MLUOP_INLINE void pool_vectors(const struct deform_roi_pool_args *a, const struc
   for (int k = 0; k < inner; k++) vf_store_as(out, c + head + k * VL, sum[k], to_half);
 }
 
-/* The last channels, fewer than a vector. */
+/* Channels that are fewer than a vector. */
 MLUOP_INLINE void pool_rest(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
                             struct range channels, int is_half, int to_half, void *out) {
   const int64_t c = channels.begin, count = channels.end - channels.begin;
@@ -70,7 +70,8 @@ MLUOP_INLINE int64_t head_of(const struct deform_roi_pool_args *a, int is_half) 
   return past % element != 0 ? 0 : (vector - past) % vector / element;
 }
 
-/* Pools some channels of a bin into `out`, which has them all. */
+/* Pools some channels of a bin into `out`, which has them all. The last vector may overlap the one
+   before it, and computes the same. */
 MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
                            struct range channels, int64_t head, struct ahead *ahead, int is_half,
                            int to_half, void *out) {
@@ -95,7 +96,12 @@ MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bi
       c += count * VL;
     }
   }
-  if (c < channels.end) pool_rest(a, taps, (struct range){c, channels.end}, is_half, to_half, out);
+  if (c == channels.end) return;
+  if (channels.end - channels.begin >= VL) {
+    pool_vectors(a, taps, channels.end - VL, 1, 0, NULL, is_half, to_half, out);
+  } else {
+    pool_rest(a, taps, channels, is_half, to_half, out);
+  }
 }
 
 /* The same for a bin of so many pixels that one sum over all would lose digits: by a few rows at a
