@@ -47,6 +47,7 @@ MLUOP_INLINE void describe_group(struct pick *pick, const int32_t *offsets, int6
                                  int64_t size) {
   const struct range range = range_of(offsets, lanes);
   pick->first = range.low;
+  if (lanes < pick_lanes(size)) memset(pick->index, 0, sizeof(pick->index));
   for (int64_t k = 0; k < lanes; k++) {
     pick->index[k] = (uint8_t)((uint32_t)offsets[k] - (uint32_t)range.low);
   }

@@ -40,7 +40,7 @@ MLUOP_INLINE int64_t pick_lanes(int64_t size) { return PICK_BYTES / size; }
 /* The mask of all lanes. */
 MLUOP_INLINE uint32_t pick_all(int64_t size) { return size == 2 ? 0xffffffffu : 0xffffu; }
 
-/* Sets kind and high from the rest. Lanes that are not in use may have any index. */
+/* Sets kind and high from the rest. Lanes that are not in use have index 0. */
 MLUOP_INLINE void pick_classify(struct pick *pick, int64_t span, int64_t lanes, int64_t size) {
   uint32_t high = 0;
   uint8_t others = lanes != pick_lanes(size);
