@@ -3,11 +3,10 @@
 
 #include <inttypes.h>
 
-#include "core/contract.h"
+#include "ops/masked.h"
 
-enum { COL, MASK_H_IDX, MASK_W_IDX, IM };
+enum { COL = 0, IM = 3 };
 
-#define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
 #define VALUES (MLUOP_BIT(COL) | MLUOP_BIT(IM))
 
 /* Bytes that are worth a second thread; channels of a thread that are worth describing every chunk
@@ -15,17 +14,6 @@ enum { COL, MASK_H_IDX, MASK_W_IDX, IM };
 enum { BLOCK_BYTES = 1 << 17, CHANNELS_PER_THREAD = 8, FEW_POSITIONS = 24 };
 
 enum { POSITIONS_PER_THREAD = 1 << 15 };
-
-static const struct mluop_rule null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule query_null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_END}};
 
 /* A col without rows needs no rule of its own: its shape says that im is empty. */
 static const struct mluop_rule rules[] = {

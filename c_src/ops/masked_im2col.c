@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/masked_im2col.h"
 
-#include "core/contract.h"
+#include "ops/masked.h"
 
-enum { FEATURE, MASK_H_IDX, MASK_W_IDX, DATA_COL };
+enum { FEATURE = 0, DATA_COL = 3 };
 
-#define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
 #define VALUES (MLUOP_BIT(FEATURE) | MLUOP_BIT(DATA_COL))
 
 /* Bytes that are worth a second thread, also where each element is in another line of the feature;
@@ -18,17 +17,6 @@ enum { PICKED_FROM = 4, SHORT_ROW_BYTES = 24, SAMPLES = 64 };
 
 /* Positions that are few for a row, those that are many enough, and those that are many. */
 enum { SHORT_ROW = 48, FLAT_ROW = 1 << 12, LONG_ROW = 1 << 14 };
-
-static const struct mluop_rule null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule query_null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_END}};
 
 /* A data_col without rows needs no rule of its own: its shape says that the feature is empty. */
 static const struct mluop_rule rules[] = {

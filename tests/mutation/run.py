@@ -136,7 +136,7 @@ def cases_for(mutant: dict) -> str:
 def every_rule() -> list[dict]:
     """Each row of each table: removed, with another status, and swapped with the next one."""
     found = []
-    for path in sorted((ROOT / "c_src/ops").glob("*.c")):
+    for path in sorted((ROOT / "c_src/ops").glob("*.[ch]")):
         text = path.read_text()
         for table in re.findall(r"struct mluop_rule (\w+)\[\]", text):
             rows = [words_of(row) for row in rows_of(text, table)]
