@@ -70,18 +70,22 @@ MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int6
 
 MLUOP_INLINE void sum_line(const struct line *t, int pixels, int shared, int vectors) {
   const float *weights = t->weights;
-  float *total = t->total;
-  float *ends = t->ends;
+  float *ends = t->ends, *total = t->total;
   int64_t out = t->at;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     vf sum[PIXELS][VECTORS];
     clear(sum, pixels, vectors);
+    if (t->ask > 0) {
+      for (int e = 0; e < pixels; e++) {
+        ask_for(weights + t->weights_pixel[e] + t->ask, t->K * t->K * (int64_t)sizeof(float));
+      }
+    }
     pass_rows(sum, t, weights, j, pixels, shared, vectors, 0);
     if (t->total != NULL) total = add_total(sum, t, total, pixels, vectors);
     if (t->final) store_sums(sum, t, out, ends, pixels, vectors);
     weights += t->weights_step;
-    if (ends != NULL) ends += t->ends_step;
     out += t->values_step;
+    if (ends != NULL) ends += t->ends_step;
   }
 }
 

@@ -27,6 +27,10 @@ enum { VECTORS = 2 };
 
 enum { PIXELS = 4, SEGMENT = CARAFE_SEGMENT };
 
+/* Pixels of a mask of many groups lie so far apart that no hardware asks for their weights in time:
+   here that is done, so many groups before they are needed. */
+enum { ASK_GROUPS = 4, ASK_WEIGHTS = 768 };
+
 /* Tiles along a row of the map, `step` columns apart. */
 struct line {
   int64_t K;
@@ -37,6 +41,7 @@ struct line {
   int64_t row_count, channel; /* channel: the first one, in the map */
   const float *weights;       /* K x K of the first pixel, from the first of `rows` on */
   int64_t weights_step, weights_pixel[PIXELS]; /* to the next tile; to the pixels of a tile */
+  int64_t ask;                                 /* 0, or to weights that are needed later */
   void *values;                                /* the output, or its gradient */
   int64_t at, length; /* where in values; channels, the last vector may be partial */
   int64_t values_step, values_pixel[PIXELS];
@@ -207,6 +212,10 @@ struct walk {
   float *ends;
 };
 
+MLUOP_INLINE void ask_for(const void *from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) mluop_prefetch((const char *)from + i);
+}
+
 static void convert_halves(float *to, const void *halves, int64_t from, int64_t count) {
   int64_t i = 0;
   for (; i + VL <= count; i += VL) vf_store(to + i, vf_load_as(halves, from + i, 1));
@@ -225,11 +234,14 @@ static void see_weights(struct line *t, const struct walk *w, int64_t from, int 
   float *to = w->weights;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     for (int e = 0; e < pixels; e++) {
-      convert_halves(to, w->mask, from + t->weights_pixel[e], taps);
+      const int64_t at = from + t->weights_pixel[e];
+      if (t->ask > 0) ask_for((const uint16_t *)w->mask + at + t->ask, taps * 2);
+      convert_halves(to, w->mask, at, taps);
       to += taps;
     }
     from += t->weights_step;
   }
+  t->ask = 0;
   t->weights = w->weights;
   t->weights_step = pixels * taps;
   for (int e = 0; e < pixels; e++) t->weights_pixel[e] = e * taps;
@@ -251,6 +263,15 @@ static void walk_rows(struct line *t, const struct walk *w, line_function *pass)
   t->weights = weights;
 }
 
+/* From the weights of group g to those that are needed ASK_GROUPS groups later, perhaps in the next
+   segment; 0 where nothing is to be asked for. */
+static int64_t ask_distance(const struct line *t, const struct walk *w, int64_t g) {
+  const int64_t taps = t->K * t->K, groups = w->item->groups;
+  if (groups < 2 * ASK_GROUPS || w->shape->G * taps < ASK_WEIGHTS) return 0;
+  if (g + ASK_GROUPS < groups) return ASK_GROUPS * taps;
+  return SEGMENT / t->step * t->weights_step + (ASK_GROUPS - groups) * taps;
+}
+
 /* Tiles whose first pixel is `pixel`, and then every `step` pixels. The others of a tile are
    offset[e] after the first. */
 static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int64_t step,
@@ -266,6 +287,7 @@ static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int
     const int64_t block = pixel * a->G + w->item->group + g;
     t->weights_step = step * a->G * taps;
     for (int e = 0; e < pixels; e++) t->weights_pixel[e] = offset[e] * a->G * taps;
+    t->ask = ask_distance(t, w, g);
     see_weights(t, w, block * taps, pixels);
     const int64_t all = carafe_div_up(w->item->length, VL), cuts = carafe_div_up(all, VECTORS);
     for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
