@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/carafe_line.h"
+#include "kernels/carafe_walk.h"
 
 /* Rounding errors grow with the length of a sum: longer ones are sums of sums of about this
    length. */

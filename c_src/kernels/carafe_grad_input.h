@@ -7,7 +7,7 @@
    out. For each element the order of additions is that of the rows and columns of grad_output,
    wherever rows of strips begin. */
 
-#include "kernels/carafe_line.h"
+#include "kernels/carafe_walk.h"
 
 /* Rounding errors grow with the length of a sum: above this K, each row of grad_output is summed on
    its own first. */
