@@ -8,7 +8,9 @@
     python benchmarks/bench.py --group sweep                the sweeps instead of the table
 
 Columns of one case are timed in turn, round by round, so that noise hits all of them alike; ratios
-are to the first column.
+are to the first column. Before each sample other memory is read and the call made once, as if it
+came after other work: tensors larger than the caches would otherwise be found there in part, more
+so after each call.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from harness import Call, Case, Library
 
 ROUNDS = 9
 BATCH_SECONDS = 0.01
+OTHER_BYTES = 128 << 20
 
 
 def all_cases(only: str, group: str) -> list[Case]:
@@ -49,6 +52,7 @@ def seconds_per_call(call: Call, repeats: int) -> float:
 
 def measure(columns: dict[str, Call], rounds: int) -> dict[str, float]:
     """Median seconds of each column."""
+    other_memory = np.ones(OTHER_BYTES, np.uint8)
     repeats = {}
     for name, call in columns.items():
         call()
@@ -58,6 +62,7 @@ def measure(columns: dict[str, Call], rounds: int) -> dict[str, float]:
     for round_number in range(rounds):
         shift = round_number % len(names)
         for name in names[shift:] + names[:shift]:
+            other_memory.max()
             columns[name]()
             samples[name].append(seconds_per_call(columns[name], repeats[name]))
     return {name: statistics.median(values) for name, values in samples.items()}
