@@ -54,6 +54,15 @@ static void zero_gaps(const struct psamask_args *a, float *masks, const struct l
   }
 }
 
+/* Prefetches VL floats of VL rows of dy; where VL are a line, they lie in two lines. */
+MLUOP_INLINE void prefetch_tile(const float *from, int64_t pitch) {
+  for (int j = 0; j < VL; j++) {
+    const uintptr_t row = (uintptr_t)from + (uintptr_t)(j * pitch) * sizeof(float);
+    if ((int)VL == (int)LINE_FLOATS) mluop_prefetch((const void *)row);
+    mluop_prefetch((const void *)(row + (VL - 1) * sizeof(float)));
+  }
+}
+
 static void backward_direct(const struct psamask_args *a, const float *spread, float *masks,
                             int64_t p, int64_t p_end) {
   const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask;
@@ -68,7 +77,9 @@ static void backward_direct(const struct psamask_args *a, const float *spread, f
     for (int64_t th = l.any_first; th < l.any_last; th++) {
       zero_gaps(a, masks, &l, th);
       for (int64_t tw = 0; tw < a->W; tw += VL) {
-        scatter_tile(a, spread + (th * a->W + tw) * map + p, masks, &l, th * a->w_mask, th, tw);
+        const float *from = spread + (th * a->W + tw) * map + p;
+        if (a->prefetch && th + 1 < l.any_last) prefetch_tile(from + a->W * map, map);
+        scatter_tile(a, from, masks, &l, th * a->w_mask, th, tw);
       }
     }
   }

@@ -70,21 +70,22 @@ static void set_block(struct block *b, const struct slab *s, struct pixel *pixel
   skip_pixels(pixel, b->count, a);
 }
 
-/* Moves targets tw to tw + VL - 1 of VL pixels to `out`, where row j is for target tw + j. (Not
+/* Moves targets tw to tw + VL - 1 of a block to `out`, where row j is for target tw + j. (Not
    inlined, or the compiler keeps the addresses of all runs, for which there are no registers.) */
-__attribute__((noinline)) static void move_tile(const float *masks, const int64_t runs[VL],
-                                                int64_t tw, float *out, int64_t pitch) {
-  vf rows[VL];
-  for (int i = 0; i < VL; i++) rows[i] = vf_load(masks + (runs[i] + tw));
-  vf_transpose(rows);
-  for (int j = 0; j < VL; j++) vf_store(out + j * pitch, rows[j]);
+__attribute__((noinline)) static void move_tiles(const float *masks, const int64_t *runs,
+                                                 int64_t tw, float *out, int64_t pitch) {
+  for (int64_t first = 0; first < LINE_FLOATS; first += VL) {
+    vf rows[VL];
+    for (int i = 0; i < VL; i++) rows[i] = vf_load(masks + (runs[first + i] + tw));
+    vf_transpose(rows);
+    for (int j = 0; j < VL; j++) vf_store(out + j * pitch + first, rows[j]);
+  }
 }
 
 /* The same where masks end, pixels are missing, or the slab has fewer targets. */
 static void move_tile_part(const struct slab *s, const struct block *b, int64_t first, int64_t tw,
                            float *out, int64_t pitch) {
   const int64_t height = smaller(VL, s->end - tw), width = smaller(VL, b->count - first);
-  if (width <= 0) return;
   vf rows[VL];
   for (int i = 0; i < VL; i++) {
     const float *from = s->masks + (b->runs[first + i] + tw);
@@ -148,7 +149,7 @@ MLUOP_INLINE void put_rows(const struct slab *s, const struct block *b, float *r
 MLUOP_INLINE void put_block(const struct slab *s, const struct block *b, const struct block *ahead,
                             float *rows, int is_first, int stream) {
   const int64_t pitch = s->a->H * s->a->W;
-  const int64_t tiles = (s->end - s->begin + VL - 1) / VL * (LINE_FLOATS / VL);
+  const int64_t tiles = (s->end - s->begin + VL - 1) / VL;
   int64_t due = 0, fetched = 0;
   for (int64_t next = s->begin; next < s->end; next += VL) {
     /* The last tile may overlap the one before. */
@@ -156,15 +157,15 @@ MLUOP_INLINE void put_block(const struct slab *s, const struct block *b, const s
     const int whole = b->all_begin <= tw && tw + VL <= b->all_end;
     float *out = s->out + (tw - s->begin) * pitch + b->p;
     float *row = rows + (tw - s->begin) * ROW_FLOATS;
-    for (int64_t first = 0; first < LINE_FLOATS; first += VL) {
-      if (s->a->prefetch) {
-        for (due += ahead->count; due >= tiles; due -= tiles) prefetch_run(s, ahead, fetched++);
-      }
-      float *to = stream ? row + LINE_FLOATS + first : out + first;
-      if (whole) {
-        move_tile(s->masks, b->runs + first, tw, to, stream ? ROW_FLOATS : pitch);
-      } else {
-        move_tile_part(s, b, first, tw, to, stream ? ROW_FLOATS : pitch);
+    if (s->a->prefetch) {
+      for (due += ahead->count; due >= tiles; due -= tiles) prefetch_run(s, ahead, fetched++);
+    }
+    float *to = stream ? row + LINE_FLOATS : out;
+    if (whole) {
+      move_tiles(s->masks, b->runs, tw, to, stream ? ROW_FLOATS : pitch);
+    } else {
+      for (int64_t first = 0; first < b->count; first += VL) {
+        move_tile_part(s, b, first, tw, to + first, stream ? ROW_FLOATS : pitch);
       }
     }
     if (stream) {

@@ -48,11 +48,11 @@ static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w
   call->scalars[2] = (struct mluop_scalar){"w_mask", w_mask};
 }
 
-/* What a call brings into the caches: the target, and what is read. Of masks, that are the rows that
-   reach the map, with the gaps between the runs, unless those are long. */
+/* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
+   the lines where they begin. */
 static size_t moved_bytes(const struct psamask_args *a, bool forward) {
   const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
-  const int64_t row = mluop_min(a->w_mask, forward ? 2 * a->W : a->W);
+  const int64_t row = mluop_min(a->w_mask, forward ? a->W + 16 : a->W);
   return (size_t)(a->N * a->H * a->W * (target + mluop_min(a->h_mask, a->H) * row)) * sizeof(float);
 }
 
