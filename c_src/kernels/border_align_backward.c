@@ -80,23 +80,44 @@ MLUOP_INLINE void spread_by_columns(const struct border_list *list, const struct
   }
 }
 
-/* Channel by channel, each at its own point: for any pool size. */
+/* A step of a border: its two pixels along it, from the begin of a line on, and their weights. */
+struct point {
+  int64_t first, second;
+  float near, far;
+  int inside;
+};
+
+static struct point point_at(const struct border *border, const struct border_list *list,
+                             int64_t step) {
+  struct mluop_axis along;
+  const float at = border->start + border->stride * (float)step;
+  if (!mluop_axis_at(at, list->places, &along)) return (struct point){.inside = 0};
+  const int64_t next = list->a->pixel_floats;
+  return (struct point){along.low * next, along.high * next, 1.0f - along.frac, along.frac, 1};
+}
+
+/* Channel by channel, each at its own point: for any pool size. Points that are fewer than the
+   channels are found beforehand. */
 MLUOP_INLINE void spread_by_channel(const struct border_list *list, const struct border *border,
                                     const struct targets *to, int64_t row, int is_half) {
+  enum { POINTS = 64 };
   const struct border_align_args *a = list->a;
+  struct point points[POINTS];
+  const int known = a->pool_size < POINTS && a->pool_size < list->width;
+  for (int64_t step = 0; known && step <= a->pool_size; step++) {
+    points[step] = point_at(border, list, step);
+  }
   for (int64_t c = 0; c < list->width; c++) {
-    struct mluop_axis along;
-    const float at = border->start + border->stride * (float)a->argmax[row + c];
-    if (!mluop_axis_at(at, list->places, &along)) continue;
+    const int32_t step = a->argmax[row + c];
+    const struct point point = known ? points[step] : point_at(border, list, step);
+    if (!point.inside) continue;
     const float grad = mluop_load_as(a->rows, row + c, is_half);
     const float low = (1.0f - to->far) * grad, high = to->far * grad;
-    const int64_t first = along.low * a->pixel_floats + c;
-    const int64_t second = along.high * a->pixel_floats + c;
-    if (to->low != NULL) to->low[first] += (1.0f - along.frac) * low;
-    if (to->high != NULL) to->high[first] += (1.0f - along.frac) * high;
-    if (along.frac == 0.0f) continue;
-    if (to->low != NULL) to->low[second] += along.frac * low;
-    if (to->high != NULL) to->high[second] += along.frac * high;
+    if (to->low != NULL) to->low[point.first + c] += point.near * low;
+    if (to->high != NULL) to->high[point.first + c] += point.near * high;
+    if (point.far == 0.0f) continue;
+    if (to->low != NULL) to->low[point.second + c] += point.far * low;
+    if (to->high != NULL) to->high[point.second + c] += point.far * high;
   }
 }
 
