@@ -238,6 +238,15 @@ def test_ways_of_the_backward(way: str, handle: pymluops.Handle, rng: np.random.
     check_call(replace(call, offset=None), handle, rng, FLOAT_BAR)
 
 
+@pytest.mark.parametrize("offset", [None, GIVEN], ids=["plain", "offset"])
+def test_rounding_does_not_grow_with_the_bins(
+    offset: Array | None, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    call = random_call(rng, (1, 2, 2, 4), 400, pooled=(7, 7), ratio=1, offset=offset)
+    grad = rng.uniform(0.5, 1.5, (400, 7, 7, 4)).astype(np.float32)
+    check_accuracy(call.backward(handle, grad)[0], call.expected_gradients(grad)[0], 2e-7)
+
+
 def test_slopes_of_the_rim_reach_its_neighbour(handle: pymluops.Handle) -> None:
     # A sample at x = -0.5 is clamped to column 0, but its slope runs from column 0 to 1. So many
     # channels make tiles of one column, and so many RoIs are summed by tiles.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/deform_roi_pool_batch.h"
 
-/* Both gradients where many bins touch a pixel: pixel by pixel. */
+/* Both gradients where many bins touch a pixel: pixel by pixel. Without offsets the slopes are
+   forgotten. */
 
 /* Vectors of channels that are summed at once. More than there are registers for: what then lives
    on the stack costs less than to walk through the visits once more. */
@@ -32,7 +33,8 @@ struct channels {
   int count;
 };
 
-/* Adds the visits [begin, end) to a pixel. A gradient is loaded once for the sum and the slopes. */
+/* Adds the visits [begin, end) to a pixel: summed apart, so that the rounding of a sum does not
+   grow with the number of bins. A gradient is loaded once for the sum and the slopes. */
 MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
                              struct deform_roi_pool_batch *batch, uint32_t begin, uint32_t end,
                              float *sums, const char *pixel, struct channels channels,
@@ -42,7 +44,7 @@ MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
   vf sum[VECTORS], value[VECTORS];
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
-    sum[k] = load_channels(sums, k, channels.part, 0);
+    sum[k] = vf_set(0.0f);
     value[k] = load_channels(pixel, k, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
@@ -67,10 +69,11 @@ MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
   }
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
+    const vf total = load_channels(sums, k, channels.part, 0) + sum[k];
     if (channels.part == VL) {
-      vf_store(sums + k * VL, sum[k]);
+      vf_store(sums + k * VL, total);
     } else {
-      vf_store_part(sums, sum[k], channels.part);
+      vf_store_part(sums, total, channels.part);
     }
   }
 }
@@ -128,6 +131,11 @@ static inline struct deform_roi_pool_slopes *slopes_at(const struct deform_roi_p
   return &tiles->slopes[entry * tiles->max_tiles + down * place->across + across];
 }
 
+/* Those of the bins of an image are left to grad_offset. */
+MLUOP_INLINE int keeps_slopes(const struct deform_roi_pool_args *a, int64_t list) {
+  return a->tiles.slopes != NULL && list < a->tiles.count;
+}
+
 static void sum_batch(const struct deform_roi_pool_args *a, const struct tile *tile,
                       struct deform_roi_pool_batch *batch, int64_t list) {
   sort_visits(a, batch);
@@ -136,14 +144,14 @@ static void sum_batch(const struct deform_roi_pool_args *a, const struct tile *t
   } else {
     sum_channels(a, tile, batch, 0);
   }
-  for (int64_t b = 0; list < a->tiles.count && b < batch->bin_count; b++) {
+  for (int64_t b = 0; keeps_slopes(a, list) && b < batch->bin_count; b++) {
     *slopes_at(a, batch->bins[b].entry, list) = (struct deform_roi_pool_slopes){
         vf_sum(vf_load(batch->slopes[b][0])), vf_sum(vf_load(batch->slopes[b][1]))};
   }
   batch->bin_count = batch->visit_count = batch->tap_count = 0;
 }
 
-/* The bins of a list in batches. The slopes of the bins of an image are left to grad_offset. */
+/* The bins of a list in batches. */
 static void sum_list(const struct deform_roi_pool_args *a, const struct tile *tile,
                      struct deform_roi_pool_batch *batch, int64_t list) {
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
@@ -152,7 +160,7 @@ static void sum_list(const struct deform_roi_pool_args *a, const struct tile *ti
     if (!has_room(batch, tile)) sum_batch(a, tile, batch, list);
     if (take_bin(a, tile, batch, entry)) {
       prefetch_gradient(a, entry);
-    } else if (list < tiles->count) {
+    } else if (keeps_slopes(a, list)) {
       *slopes_at(a, entry, list) = (struct deform_roi_pool_slopes){0};
     }
   }

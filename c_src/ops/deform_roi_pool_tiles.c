@@ -8,8 +8,9 @@ enum { TILE_FLOATS = 1 << 17, LEAST_TILE_FLOATS = 1 << 12, MIN_TILES = 16, TILE_
 /* The tiles that a bin may be in the lists of, if there are not few entries in all. */
 enum { MAX_TILES = 16, FEW_ENTRIES = 1 << 15 };
 
-/* So many bins for each pixel of the map are many; a bin of so many pixels is large. */
-static const double many_visits = 2.0, large_bin = 1024.0;
+/* So many bins for each pixel of the map are many, so many are too many to round their sum each
+   time; a bin of so many pixels is large. */
+static const double many_visits = 2.0, too_many_visits = 256.0, large_bin = 1024.0;
 
 /* Bins that are put into lists together. */
 enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
@@ -114,8 +115,9 @@ static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args)
    sorted as well: their slopes then come from many tiles, and not from one thread each. */
 static bool worth_sorting(const struct deform_roi_pool_args *args) {
   const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
-  return args->offset != NULL && (visits >= many_visits * (double)(args->N * args->H * args->W) ||
-                                  args->bin_pixels >= large_bin);
+  const double visits_per_pixel = visits / (double)(args->N * args->H * args->W);
+  if (args->offset == NULL) return visits_per_pixel >= too_many_visits;
+  return visits_per_pixel >= many_visits || args->bin_pixels >= large_bin;
 }
 
 void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
