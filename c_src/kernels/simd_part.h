@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included by the headers of instruction sets that have no masked loads and stores: parts of a
- * vector go through an array, for not a byte past them may be touched. */
+/* Included by the headers of instruction sets that have no masked loads and stores, whose vectors
+   have four floats: parts of a vector are put together, for not a byte past them may be touched. */
 
 MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
-  float copy[VL] = {0};
-  memcpy(copy, p, (size_t)n * sizeof(*p));
-  return vf_load(copy);
+  if (n == VL) return vf_load(p);
+  return (vf){n > 0 ? p[0] : 0.0f, n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f};
 }
 MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   float copy[VL];
