@@ -16,8 +16,8 @@ struct psamask_args {
   int stream;   /* source and target are larger than the caches */
 };
 
-/* Bytes of scratch that the kernels need for each thread to stream. Collect uses half: the buffers of
-   two threads must not be neighbours, or the CPU's prefetcher moves their lines to and fro. */
+/* Bytes of scratch that the kernels need for each thread to stream. Collect uses half: the buffers
+   of two threads must not be neighbours, or the CPU's prefetcher moves their lines to and fro. */
 enum { PSAMASK_COLLECT_SCRATCH = 1 << 13, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
 
 #endif /* MLUOP_KERNELS_PSAMASK_H_ */
