@@ -89,9 +89,9 @@ def test_shapes_around_blocks(handle, rng, psa_type, shape, mask):
     check(handle, shape, mask, psa_type, rng, guard.ending)
 
 
-# Tensors beyond a cache of 32 MiB: rows of whole lines and others, clipped masks and full ones, maps
-# narrower than a block of pixels and wider than a slab of targets, maps of less than two lines,
-# masks wider than a block.
+# Tensors beyond a cache of 32 MiB: rows of whole lines and others, clipped masks and full ones,
+# maps narrower than a block of pixels and wider than a slab of targets, maps of less than two
+# lines, masks wider than a block.
 @pytest.mark.parametrize("psa_type", TYPES)
 @pytest.mark.parametrize(
     ("shape", "mask"),
