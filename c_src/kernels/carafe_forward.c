@@ -56,15 +56,20 @@ MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int6
   }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     const int64_t at = out + t->values_pixel[e];
-    if (!t->is_half && last == VL) {
-      float *to = (float *)t->values + at;
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(to + v * VL, sum[e][v]);
-      continue;
+    if (last < VL) {
+      MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
+        vf_store_as(t->values, at + v * VL, sum[e][v], t->is_half);
+      }
+      vf_store_part_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
+    } else if (t->is_half) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+        vf_store_as(t->values, at + v * VL, sum[e][v], 1);
+      }
+    } else {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+        vf_store_as(t->values, at + v * VL, sum[e][v], 0);
+      }
     }
-    MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
-      vf_store_as(t->values, at + v * VL, sum[e][v], t->is_half);
-    }
-    vf_store_part_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
   }
 }
 
