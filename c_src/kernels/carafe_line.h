@@ -134,10 +134,9 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
   for (int64_t i = 0; i < see->row_count; i = mluop_pin(i + 1)) {
     mluop_reload();
     float *pixel = see->rows[i] + see->offset;
-    for (int64_t n = see->count; n > 0; n--) {
+    for (const int64_t stop = tap + see->count; tap < stop; tap++) {
       pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
-      tap = mluop_pin(tap + 1);
     }
     tap += see->skip;
     /* The column that the next tile's windows begin to see. */
