@@ -21,7 +21,7 @@ static int near(const struct twin *twin) {
 
 /* A number of channels, often one at the edge of a vector or a block of them. */
 static int random_channels(void) {
-  static const int edges[] = {1, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 130};
+  static const int edges[] = {1, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 300};
   return edges[random_int(0, (int)(sizeof(edges) / sizeof(edges[0])) - 1)];
 }
 
