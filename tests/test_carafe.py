@@ -127,6 +127,21 @@ def test_random_shapes(rng: Rng, handle: pymluops.Handle) -> None:
             assert_close(grad, expected, BAR[dtype])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [1, 3, 5, 7])
+def test_neighbours_at_both_sides_of_a_map(
+    k: int, dtype: Any, rng: Rng, handle: pymluops.Handle
+) -> None:
+    for w in range(1, 14):
+        shape = Shape(1, 3, w, 24, k, 1, 1)
+        x, m, go = shape.tensors(rng, dtype)
+        y = forward(shape, x, m, handle=handle)
+        assert_close(y, reference.carafe_forward(x, m, k, 1, 1), BAR[dtype])
+        grads = backward(shape, x, m, go, handle=handle)
+        for grad, expected in zip(grads, reference.carafe_backward(x, m, go, k, 1, 1), strict=True):
+            assert_close(grad, expected, BAR[dtype])
+
+
 @pytest.mark.parametrize(("k", "s"), [(137, 1), (135, 2), (3, 7), (5, 6)])
 def test_backward_goes_beyond_forward(k: int, s: int, rng: Rng, handle: pymluops.Handle) -> None:
     shape = Shape(1, 5, 4, 18, k, 1, s)

@@ -74,40 +74,6 @@ MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float
   MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(pixel + v * VL, x[v]);
 }
 
-/* Column x, if it may be touched, for the pixels first..last, which are all that see it. */
-MLUOP_INLINE void pass_edge(vf tile[PIXELS][VECTORS], const struct line *t, float *row,
-                            const float *const *weight, int64_t tap, int64_t x, int first, int last,
-                            int vectors, int backward) {
-  if (x < t->columns.begin || x >= t->columns.end) return;
-  float *pixel = row + (x - t->map->first) * t->map->pixel;
-  pass_pixel(tile, pixel, weight, tap, first, last, 1, vectors, backward);
-}
-
-/* One row of the map under the windows around column j; weight[e] is at tap 0 of that row. */
-MLUOP_INLINE void pass_row(vf tile[PIXELS][VECTORS], const struct line *t, float *row,
-                           const float *const *weight, int64_t j, int pixels, int vectors,
-                           int backward) {
-  const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
-  const int last = pixels - 1, ahead = last;
-  const int64_t begin = carafe_max(t->columns.begin, j - r + ahead);
-  const int64_t end = carafe_min(t->columns.end, j + r + 1);
-  if (ahead > 0) pass_edge(tile, t, row, weight, 0, j - r, 0, 0, vectors, backward);
-  if (ahead > 1) pass_edge(tile, t, row, weight, 1, j - r + 1, 0, 1, vectors, backward);
-  if (ahead > 2) pass_edge(tile, t, row, weight, 2, j - r + 2, 0, 2, vectors, backward);
-  float *pixel = row + (begin - t->map->first) * stride;
-  int64_t tap = begin - j + r;
-  for (int64_t n = end - begin; n > 0; n--, pixel += stride, tap++) {
-    pass_pixel(tile, pixel, weight, tap, 0, last, ahead > 0, vectors, backward);
-  }
-  /* The column that the next tile's windows begin to see. */
-  if (!backward) {
-    MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(pixel + v * VL);
-  }
-  if (ahead > 0) pass_edge(tile, t, row, weight, t->K, j + r + 1, 1, last, vectors, backward);
-  if (ahead > 1) pass_edge(tile, t, row, weight, t->K + 1, j + r + 2, 2, last, vectors, backward);
-  if (ahead > 2) pass_edge(tile, t, row, weight, t->K + 2, j + r + 3, 3, last, vectors, backward);
-}
-
 /* The part of a row of the map that is under a window: `count` pixels from `offset` floats on; then
    `skip` weights belong to no pixel. */
 struct under {
@@ -146,19 +112,71 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
   }
 }
 
+/* The same under the windows of neighbours, from column `begin` of the first one's window on, until
+   `end` columns after that; all of the neighbours see `count` of them. */
+struct beside {
+  int64_t offset, begin, end, count, skip;
+  float *const *rows;
+  int64_t row_count;
+};
+
+/* All rows of the map under the windows of neighbours. Of the K + pixels - 1 columns, column
+   u < pixels - 1 is seen by pixels 0..u, and column K + u by those from u + 1 on. */
+MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t,
+                                  const float *weights, int64_t j, int pixels, int vectors,
+                                  int backward) {
+  const int last = pixels - 1;
+  const int64_t first = j - (t->K - 1) / 2, stride = t->map->pixel;
+  const int64_t begin = carafe_max(t->columns.begin - first, 0);
+  const int64_t end = carafe_min(t->columns.end - first, t->K + last);
+  struct beside beside = {(first + begin - t->map->first) * stride + t->channel,
+                          begin,
+                          end - t->K,
+                          carafe_min(end, t->K) - carafe_max(begin, last),
+                          t->K - (end - begin),
+                          t->rows,
+                          t->row_count};
+  const struct beside *see = &beside;
+  __asm__("" : "+r"(see));
+  const float *weight[PIXELS];
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    weight[e] = mluop_pin_pointer(weights + t->weights_pixel[e]);
+  }
+  int64_t tap = begin;
+  for (int64_t i = 0; i < see->row_count; i = mluop_pin(i + 1)) {
+    mluop_reload();
+    float *pixel = see->rows[i] + see->offset;
+    MLUOP_UNROLL for (int u = 0; u < last; u++) {
+      if (see->begin > u || see->end + t->K <= u) continue;
+      pass_pixel(tile, pixel, weight, tap, 0, u, 1, vectors, backward);
+      pixel = mluop_pin_pointer(pixel + stride);
+      tap = mluop_pin(tap + 1);
+    }
+    for (const int64_t stop = tap + see->count; tap < stop; tap++) {
+      pass_pixel(tile, pixel, weight, tap, 0, last, last > 0, vectors, backward);
+      pixel = mluop_pin_pointer(pixel + stride);
+    }
+    MLUOP_UNROLL for (int u = 0; u < last; u++) {
+      if (see->end <= u || see->begin > u + t->K) continue;
+      pass_pixel(tile, pixel, weight, tap, u + 1, last, 1, vectors, backward);
+      pixel = mluop_pin_pointer(pixel + stride);
+      tap = mluop_pin(tap + 1);
+    }
+    tap += see->skip;
+    /* The column that the next tile's windows begin to see. */
+    if (!backward) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(pixel + v * VL);
+    }
+  }
+}
+
 /* All rows of the line under the tile around column j. */
 MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
                             int64_t j, int pixels, int shared, int vectors, int backward) {
   if (shared) {
     pass_shared(tile, t, weights, j, pixels, vectors, backward);
-    return;
-  }
-  const float *weight[PIXELS];
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) weight[e] = weights + t->weights_pixel[e];
-  float *const *row = t->rows;
-  for (int64_t left = t->row_count; left > 0; left--) {
-    pass_row(tile, t, *row++ + t->channel, weight, j, pixels, vectors, backward);
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) weight[e] += t->K;
+  } else {
+    pass_neighbours(tile, t, weights, j, pixels, vectors, backward);
   }
 }
 
