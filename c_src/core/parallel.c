@@ -28,25 +28,38 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 struct run {
   const struct mluop_job *job;
-  int64_t next; /* MLUOP_DYNAMIC: the first item that nobody has taken */
+  int shares;                /* that workers take blocks from, and in each ... */
+  int64_t next[MAX_THREADS]; /* ... the first item that nobody has taken */
 };
 
-/* The share of worker `worker` of `workers`; every backend lets each worker call this once. */
+/* Where share `index` of `count` begins; one with the index `count` would begin at the end. */
+static int64_t share_begin(const struct mluop_job *job, int64_t index, int64_t count) {
+  return index * (job->count / count) + mluop_min(index, job->count % count);
+}
+
+static void take_blocks(struct run *run, int share, void *scratch) {
+  const struct mluop_job *job = run->job;
+  const int64_t end = share_begin(job, share + 1, run->shares);
+  for (;;) {
+    const int64_t begin = __atomic_fetch_add(&run->next[share], job->grain, __ATOMIC_RELAXED);
+    if (begin >= end) return;
+    job->kernel(job->args, begin, mluop_min(begin + job->grain, end), scratch);
+  }
+}
+
+/* The work of worker `worker` of `workers`; every backend lets each worker call this once. */
 static void work(struct run *run, int worker, int workers) {
   const struct mluop_job *job = run->job;
   void *scratch = job->scratch;
   if (scratch != NULL) scratch = (char *)scratch + (size_t)worker * job->scratch_stride;
   if (job->schedule == MLUOP_STATIC) {
-    const int64_t share = job->count / workers, extra = job->count % workers;
-    const int64_t begin = worker * share + mluop_min(worker, extra);
-    const int64_t end = begin + share + (worker < extra);
+    const int64_t begin = share_begin(job, worker, workers);
+    const int64_t end = share_begin(job, worker + 1, workers);
     if (begin < end) job->kernel(job->args, begin, end, scratch);
     return;
   }
-  for (;;) {
-    const int64_t begin = __atomic_fetch_add(&run->next, job->grain, __ATOMIC_RELAXED);
-    if (begin >= job->count) return;
-    job->kernel(job->args, begin, mluop_min(begin + job->grain, job->count), scratch);
+  for (int i = 0; i < run->shares; i++) {
+    take_blocks(run, (worker + i) % run->shares, scratch);
   }
 }
 
@@ -129,13 +142,16 @@ int mluop_num_threads(mluOpHandle_t handle) {
 
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
   if (job->count <= 0) return;
-  struct run run = {.job = job, .next = 0};
   const int64_t blocks = mluop_div_up(job->count, job->grain);
   const int workers = (int)mluop_min(blocks, mluop_num_threads(handle));
   if (workers <= 1) {
     job->kernel(job->args, 0, job->count, job->scratch);
   } else {
     handle->used_threads = true;
+    struct run run;
+    run.job = job;
+    run.shares = job->schedule == MLUOP_OWN_FIRST ? workers : 1;
+    for (int i = 0; i < run.shares; i++) run.next[i] = share_begin(job, i, run.shares);
     run_workers(&run, workers);
   }
 }

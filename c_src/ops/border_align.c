@@ -200,6 +200,6 @@ mluOpStatus_t mluOpBorderAlignBackward(
   struct mluop_job job = {.kernel = handle->kernels->border_align_backward,
                           .count = lines,
                           .grain = mluop_max(fair, mluop_grain(BLOCK_COST, line_cost)),
-                          .schedule = MLUOP_DYNAMIC};
+                          .schedule = MLUOP_OWN_FIRST};
   return run(&call, &args, &job, 2 * args.line_floats * (int64_t)sizeof(float));
 }

@@ -156,7 +156,7 @@ static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, m
       .args = args,
       .count = items,
       .grain = mluop_max(mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost), items / shares),
-      .schedule = MLUOP_DYNAMIC,
+      .schedule = MLUOP_OWN_FIRST,
       .scratch = args->work,
       .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);

@@ -88,7 +88,7 @@ static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *a
       .args = args,
       .count = args->tiles.chunks,
       .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, LIST_COST * args->tiles.chunk),
-      .schedule = MLUOP_DYNAMIC};
+      .schedule = MLUOP_OWN_FIRST};
   mluop_parallel_for(handle, &job);
   job.kernel = handle->kernels->deform_roi_pool_starts;
   job.count = 1;
@@ -137,7 +137,7 @@ void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_poo
                                 .args = args,
                                 .count = items,
                                 .grain = grain,
-                                .schedule = MLUOP_DYNAMIC,
+                                .schedule = MLUOP_OWN_FIRST,
                                 .scratch = args->work,
                                 .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);

@@ -60,6 +60,7 @@ static void every_item_is_done_once(void) {
       for (size_t g = 0; g < sizeof(grains) / sizeof(grains[0]); g++) {
         check_coverage(handle, counts[c], grains[g], MLUOP_STATIC);
         check_coverage(handle, counts[c], grains[g], MLUOP_DYNAMIC);
+        check_coverage(handle, counts[c], grains[g], MLUOP_OWN_FIRST);
       }
     }
   }
@@ -97,6 +98,8 @@ static void each_thread_has_its_own_scratch(void) {
   job.schedule = MLUOP_STATIC;
   mluop_parallel_for(handle, &job);
   job.schedule = MLUOP_DYNAMIC;
+  mluop_parallel_for(handle, &job);
+  job.schedule = MLUOP_OWN_FIRST;
   mluop_parallel_for(handle, &job);
   OK(mluOpDestroy(handle));
 }
