@@ -236,6 +236,27 @@ def test_non_finite_values_reach_what_they_should_and_nothing_else(
         assert np.array_equal(np.isneginf(result), np.isneginf(exact))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape", [Shape(2, 49, 18, 4, 3, 1, 4), Shape(1, 49, 18, 33, 3, 1, 2)], ids=repr
+)
+def test_nans_have_the_same_bits_for_any_thread_count(
+    shape: Shape, dtype: Any, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
+) -> None:
+    """Sums meet NaNs of both signs, and make their own of infinities."""
+    x, m, go = shape.tensors(rng, dtype)
+    for tensor in (x, m, go):
+        where = rng.integers(0, tensor.size, tensor.size // 50)
+        tensor.reshape(-1)[where] = rng.choice([np.nan, -np.nan, np.inf, -np.inf], where.size)
+
+    def run() -> list[bytes]:
+        y = forward(shape, x, m, handle=handle)
+        return [t.tobytes() for t in (y, *backward(shape, x, m, go, handle=handle))]
+
+    first, *others = for_each_thread_count(run)
+    assert all(other == first for other in others)
+
+
 @pytest.mark.parametrize(
     "shape", [Shape(1, 5, 7, 70, 5, 1, 2), Shape(2, 4, 6, 5, 3, 4, 1)], ids=repr
 )

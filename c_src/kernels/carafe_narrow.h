@@ -7,6 +7,8 @@
    window is then a vector at any column of them. For each channel, up to 4 pixels of grad_output
    meet up to TAPS rows of their window, which stay in registers. */
 
+#include <math.h>
+
 #include "kernels/carafe_grad_mask.h"
 
 struct narrow_tile {
@@ -149,6 +151,10 @@ static void narrow_pack(const struct narrow *n, int64_t y) {
   }
 }
 
+/* Which of two NaNs a sum keeps is up to the compiler, and may differ from one number of rows to
+   another; strips have others for other numbers of threads. */
+static float one_nan(float sum) { return sum == sum ? sum : NAN; }
+
 static void narrow_write(const struct narrow *n, int64_t y) {
   const struct carafe_shape *a = &n->args->shape;
   const struct carafe_item *item = n->item;
@@ -158,7 +164,7 @@ static void narrow_write(const struct narrow *n, int64_t y) {
     const int64_t to = (((item->n * a->H + y) * a->W + x) * a->G + item->group) * a->C;
     const float *from = row + x - n->first;
     for (int64_t c = 0; c < channels; c++) {
-      mluop_store_as(n->args->grad_input, to + c, from[c * plane], a->is_half);
+      mluop_store_as(n->args->grad_input, to + c, one_nan(from[c * plane]), a->is_half);
     }
   }
   memset(row, 0, (size_t)(channels * plane) * sizeof(*row));
