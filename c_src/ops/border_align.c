@@ -50,6 +50,10 @@ enum { PLAN_BOXES = 1 << 10, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
 /* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
 enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
 
+/* Hardware prefetches run ahead of what a thread reads in its scratch memory: without a gap they
+   would take lines away that the next thread writes. */
+enum { APART_BYTES = 8 << 10 };
+
 static int64_t round_up(int64_t value, int64_t unit) { return mluop_div_up(value, unit) * unit; }
 
 static void choose_blocks(struct border_align_args *args) {
@@ -102,7 +106,7 @@ static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args
   const size_t order = (size_t)round_up(lists * args->K, 16) * sizeof(int32_t);
   const size_t first = (size_t)round_up(lists * (args->K + 2), 16) * sizeof(int32_t);
   const size_t lines = (size_t)(2 * args->line_floats) * sizeof(float);
-  job->scratch_stride = lines + (size_t)round_up(extra, 64);
+  job->scratch_stride = lines + (size_t)round_up(extra, 64) + APART_BYTES;
   const size_t bytes = order + first + (size_t)workers * job->scratch_stride;
   char *scratch = mluop_scratch(call->handle, bytes);
   if (scratch == NULL) return mluop_no_scratch(call, bytes);
