@@ -151,8 +151,7 @@ static void narrow_pack(const struct narrow *n, int64_t y) {
   }
 }
 
-/* Which of two NaNs a sum keeps is up to the compiler, and may differ from one number of rows to
-   another; strips have others for other numbers of threads. */
+/* Which of two NaNs a sum keeps may depend on how many rows of a strip are done at once. */
 static float one_nan(float sum) { return sum == sum ? sum : NAN; }
 
 static void narrow_write(const struct narrow *n, int64_t y) {
