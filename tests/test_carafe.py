@@ -85,6 +85,13 @@ SHAPES = [
     Shape(2, 4, 5, 4, 1, 2, 5),
     Shape(1, 9, 21, 4, 5, 17, 2),
     Shape(1, 9, 7, 5, 5, 3, 2),
+    # Weights of 16 columns that are converted at once, of all groups or some, or row by row.
+    Shape(1, 3, 35, 16, 3, 17, 1),
+    Shape(1, 4, 18, 20, 9, 1, 2),
+    Shape(1, 4, 18, 20, 11, 1, 2),
+    Shape(1, 20, 21, 18, 19, 1, 1),
+    Shape(1, 20, 21, 110, 21, 1, 1),
+    Shape(1, 16, 17, 64, 15, 2, 2),
     # More columns than a thread takes of many channels at once.
     Shape(1, 2, 70, 1024, 5, 1, 2),
     Shape(1, 2, 450, 2, 3, 16, 1),

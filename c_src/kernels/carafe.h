@@ -97,9 +97,14 @@ static inline int64_t carafe_ends_size(const struct carafe_shape *shape,
   return plan->turn > 0 ? shape->S * carafe_ends_row(shape) * plan->groups * CARAFE_PAD : 0;
 }
 
-/* Floats for the weights of a segment, which are converted from halves: of 4 pixels at once. */
+/* Floats for the weights of a segment, which are converted from halves: of 4 pixels at once, or of
+   all if those are few. */
+enum { CARAFE_SEGMENT_WEIGHTS = 6400 };
+
 static inline int64_t carafe_weights_size(const struct carafe_shape *shape) {
-  return shape->is_half ? CARAFE_SEGMENT * carafe_padded(4 * shape->K * shape->K) : 0;
+  if (!shape->is_half) return 0;
+  return carafe_max(CARAFE_SEGMENT * carafe_padded(4 * shape->K * shape->K),
+                    CARAFE_SEGMENT_WEIGHTS + shape->S * CARAFE_PAD);
 }
 
 /* Backward, floats of scratch memory: for a tile of grad_output; for the rows of the

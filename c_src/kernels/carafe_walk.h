@@ -16,7 +16,7 @@ struct walk {
   const struct carafe_shape *shape;
   const struct carafe_item *item;
   const void *mask;
-  float *weights; /* room for the weights of a segment as floats */
+  float *weights; /* room for weights of a segment as floats */
   line_function *const (*table)[PIXELS][MAX_VECTORS];
   int64_t row;             /* of the window centres */
   struct carafe_span rows; /* of the map under the windows */
@@ -24,6 +24,24 @@ struct walk {
   int64_t most_rows;       /* that are walked at once */
   int64_t turn;            /* of the map's channels and, if it is not 0, room for their ends */
   float *ends;
+  int64_t converted_row; /* 0, or floats from row to row of the segment's weights, all converted */
+};
+
+/* Tiles of a segment: the first pixel of each is `step` after that of the one before. */
+struct tiles {
+  int pixels;
+  int64_t pixel, step;                   /* pixel: of the output, the first one */
+  int64_t offset[PIXELS];                /* of the others in the output; in the segment: */
+  int64_t slot, row[PIXELS], at[PIXELS]; /* slot: of the first one, in its row */
+};
+
+/* Where the weights of a line are in the mask. */
+struct mask_line {
+  int64_t first, step, pixel[PIXELS];
+  int64_t ask;  /* 0, or from there to those that are needed later */
+  int convert;  /* halves are converted as the walk comes to them, ... */
+  int whole;    /* ... and kept; otherwise only those of a block of rows are there */
+  int64_t room; /* for the weights of a pixel */
 };
 
 static void convert_halves(float *to, const void *halves, int64_t from, int64_t count) {
@@ -34,43 +52,71 @@ static void convert_halves(float *to, const void *halves, int64_t from, int64_t 
   }
 }
 
-/* Weights of the line from element `from` of the mask on; halves are converted, tile by tile. */
-static void see_weights(struct line *t, const struct walk *w, int64_t from, int pixels) {
-  if (!w->shape->is_half) {
-    t->weights = (const float *)w->mask + from;
-    return;
-  }
-  const int64_t taps = w->shape->K * w->shape->K;
-  float *to = w->weights;
+/* Weights of a line, `count` of each pixel from number `from` on. */
+static void convert_line(const struct line *t, const struct walk *w, const struct mask_line *m,
+                         int64_t from, int64_t count, int pixels) {
+  float *to = w->weights + (m->whole ? from : 0);
+  int64_t first = m->first + from;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     for (int e = 0; e < pixels; e++) {
-      const int64_t at = from + t->weights_pixel[e];
-      if (t->ask > 0) ask_for((const uint16_t *)w->mask + at + t->ask, taps * 2);
-      convert_halves(to, w->mask, at, taps);
-      to += taps;
+      const int64_t at = first + m->pixel[e];
+      if (m->ask > 0) ask_for((const uint16_t *)w->mask + at + m->ask, count * 2);
+      convert_halves(to, w->mask, at, count);
+      to += m->room;
     }
-    from += t->weights_step;
+    first += m->step;
   }
-  t->ask = 0;
-  t->weights = w->weights;
-  t->weights_step = pixels * taps;
-  for (int e = 0; e < pixels; e++) t->weights_pixel[e] = e * taps;
 }
 
-/* All rows under the windows; many of them in blocks, whose sums are added up. */
-static void walk_rows(struct line *t, const struct walk *w, line_function *pass) {
-  const float *weights = t->weights;
-  float total[SEGMENT * PIXELS * VECTORS * VL];
-  t->total = w->rows.end - w->rows.begin > w->most_rows ? total : NULL;
-  for (int64_t y = w->rows.begin; y < w->rows.end; y += w->most_rows) {
-    t->rows = t->map->row + (y - w->first_row);
-    t->row_count = carafe_min(w->most_rows, w->rows.end - y);
-    t->weights = weights + (y - w->row + (t->K - 1) / 2) * t->K;
-    t->first = y == w->rows.begin;
-    t->final = y + t->row_count == w->rows.end;
-    pass(t);
+/* Weights of a segment, if it has few: those of a row of pixels lie side by side, unless other
+   groups do between them. */
+static void convert_segment(struct walk *w, int64_t pixel, int64_t columns) {
+  const struct carafe_shape *a = w->shape;
+  const int64_t block = w->item->groups * a->K * a->K, pixels = columns * a->S;
+  w->converted_row = 0;
+  if (!a->is_half || SEGMENT * a->S * a->S * block > CARAFE_SEGMENT_WEIGHTS) return;
+  w->converted_row = carafe_padded(pixels * block);
+  for (int64_t u = 0; u < a->S; u++) {
+    const int64_t from = ((pixel + u * a->S * a->W) * a->G + w->item->group) * a->K * a->K;
+    float *to = w->weights + u * w->converted_row;
+    if (w->item->groups == a->G) {
+      convert_halves(to, w->mask, from, pixels * block);
+      continue;
+    }
+    for (int64_t i = 0; i < pixels; i++) {
+      convert_halves(to + i * block, w->mask, from + i * a->G * a->K * a->K, block);
+    }
   }
-  t->weights = weights;
+}
+
+/* Where the weights of the line are, for group g of the item, whose channels take `cuts` walks.
+   Halves that are not converted yet go tile by tile. */
+static void see_weights(struct line *t, const struct walk *w, const struct tiles *tiles, int64_t g,
+                        int64_t cuts, struct mask_line *m) {
+  const struct carafe_shape *a = w->shape;
+  const int64_t taps = a->K * a->K, groups = w->item->groups;
+  m->first = (tiles->pixel * a->G + w->item->group + g) * taps;
+  m->step = tiles->step * a->G * taps;
+  m->convert = a->is_half && w->converted_row == 0;
+  m->whole = !m->convert || cuts > 1;
+  m->room = m->whole ? taps : carafe_min(w->most_rows * a->K, taps);
+  for (int e = 0; e < tiles->pixels; e++) {
+    m->pixel[e] = tiles->offset[e] * a->G * taps;
+    t->weights_pixel[e] = m->convert ? e * m->room : m->pixel[e];
+  }
+  if (!a->is_half) {
+    t->weights = (const float *)w->mask + m->first;
+    t->weights_step = m->step;
+  } else if (m->convert) {
+    t->weights = w->weights;
+    t->weights_step = tiles->pixels * m->room;
+  } else {
+    t->weights = w->weights + (tiles->slot * groups + g) * taps;
+    t->weights_step = tiles->step * groups * taps;
+    for (int e = 0; e < tiles->pixels; e++) {
+      t->weights_pixel[e] = tiles->row[e] * w->converted_row + tiles->at[e] * groups * taps;
+    }
+  }
 }
 
 /* From the weights of group g to those that are needed ASK_GROUPS groups later, perhaps in the next
@@ -79,27 +125,47 @@ static int64_t ask_distance(const struct line *t, const struct walk *w, int64_t 
   const int64_t taps = t->K * t->K, groups = w->item->groups;
   if (groups < 2 * ASK_GROUPS || w->shape->G * taps < ASK_WEIGHTS) return 0;
   if (g + ASK_GROUPS < groups) return ASK_GROUPS * taps;
-  return SEGMENT / t->step * t->weights_step + (ASK_GROUPS - groups) * taps;
+  return (SEGMENT * w->shape->S * w->shape->G + ASK_GROUPS - groups) * taps;
 }
 
-/* Tiles whose first pixel is `pixel`, and then every `step` pixels. The others of a tile are
-   offset[e] after the first. */
-static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int64_t step,
-                        const int64_t *offset, int pixels, int64_t slot, const int64_t *slots) {
+/* All rows under the windows; many of them in blocks, whose sums are added up. */
+static void walk_rows(struct line *t, const struct walk *w, line_function *pass,
+                      struct mask_line *m, int pixels) {
+  const float *weights = t->weights;
+  float total[SEGMENT * PIXELS * VECTORS * VL];
+  t->total = w->rows.end - w->rows.begin > w->most_rows ? total : NULL;
+  for (int64_t y = w->rows.begin; y < w->rows.end; y += w->most_rows) {
+    const int64_t from = (y - w->row + (t->K - 1) / 2) * t->K;
+    t->rows = t->map->row + (y - w->first_row);
+    t->row_count = carafe_min(w->most_rows, w->rows.end - y);
+    t->weights = weights + (m->whole ? from : 0);
+    t->first = y == w->rows.begin;
+    t->final = y + t->row_count == w->rows.end;
+    if (m->convert) {
+      if (t->total != NULL) m->ask = t->final ? 0 : t->row_count * t->K;
+      convert_line(t, w, m, from, t->row_count * t->K, pixels);
+    }
+    pass(t);
+  }
+  t->weights = weights;
+}
+
+static void walk_tiles(struct line *t, const struct walk *w, const struct tiles *tiles) {
   const struct carafe_shape *a = w->shape;
-  const int64_t taps = a->K * a->K;
-  t->values_step = step * a->G * a->C;
+  const int pixels = tiles->pixels;
+  const int64_t all = carafe_div_up(w->item->length, VL), cuts = carafe_div_up(all, VECTORS);
+  const int64_t ends_row = carafe_ends_row(a), ends = w->item->groups * CARAFE_PAD;
+  t->values_step = tiles->step * a->G * a->C;
   for (int e = 0; e < pixels; e++) {
-    t->values_pixel[e] = offset[e] * a->G * a->C;
-    t->ends_pixel[e] = slots[e] * w->item->groups * CARAFE_PAD;
+    t->values_pixel[e] = tiles->offset[e] * a->G * a->C;
+    t->ends_pixel[e] = (tiles->row[e] * ends_row + tiles->at[e]) * ends;
   }
   for (int64_t g = 0; g < w->item->groups; g++) {
-    const int64_t block = pixel * a->G + w->item->group + g;
-    t->weights_step = step * a->G * taps;
-    for (int e = 0; e < pixels; e++) t->weights_pixel[e] = offset[e] * a->G * taps;
-    t->ask = ask_distance(t, w, g);
-    see_weights(t, w, block * taps, pixels);
-    const int64_t all = carafe_div_up(w->item->length, VL), cuts = carafe_div_up(all, VECTORS);
+    const int64_t block = tiles->pixel * a->G + w->item->group + g;
+    struct mask_line mask;
+    see_weights(t, w, tiles, g, cuts, &mask);
+    mask.ask = ask_distance(t, w, g);
+    t->ask = a->is_half ? 0 : mask.ask;
     for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
       const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
       t->channel = g * t->map->group + begin * VL;
@@ -107,48 +173,63 @@ static void walk_pixels(struct line *t, const struct walk *w, int64_t pixel, int
       t->at = block * a->C + w->item->channel + begin * VL - w->turn;
       t->ends = NULL;
       if (w->turn > 0 && w->item->channel + begin * VL < CARAFE_PAD) {
-        t->ends = w->ends + ((slot + 1) * w->item->groups + g) * CARAFE_PAD + begin * VL;
-        t->ends_step = step * w->item->groups * CARAFE_PAD;
+        t->ends = w->ends + ((tiles->slot + 1) * w->item->groups + g) * CARAFE_PAD + begin * VL;
+        t->ends_step = tiles->step * ends;
       }
-      walk_rows(t, w, w->table[a->S > 1][pixels - 1][vectors - 1]);
+      walk_rows(t, w, w->table[a->S > 1][pixels - 1][vectors - 1], &mask, pixels);
+      mask.convert = 0;
       begin += vectors;
     }
   }
 }
 
+/* Neighbours whose windows overlap by all but 3 columns, or, where they do not overlap, by 1. */
+static void walk_neighbours(struct line *t, const struct walk *w, int64_t pixel, int64_t begin,
+                            int64_t end) {
+  const int64_t step = w->shape->K == 1 ? 2 : PIXELS, whole = (end - begin) / step * step;
+  struct tiles tiles = {.pixels = (int)step, .pixel = pixel, .step = step};
+  for (int e = 0; e < PIXELS; e++) tiles.offset[e] = tiles.at[e] = e;
+  t->step = step;
+  t->j = begin;
+  t->end = begin + whole;
+  if (whole > 0) walk_tiles(t, w, &tiles);
+  if (t->end == end) return;
+  tiles.pixel += whole;
+  tiles.slot = whole;
+  tiles.pixels = (int)(end - t->end);
+  t->j = t->end;
+  t->end = end;
+  walk_tiles(t, w, &tiles);
+}
+
 /* Window centres [begin, end) of row w->row; at most SEGMENT of them. */
-static void walk_segment(struct line *t, const struct walk *w, int64_t begin, int64_t end) {
+static void walk_segment(struct line *t, struct walk *w, int64_t begin, int64_t end) {
   const struct carafe_shape *a = w->shape;
   const int64_t S = a->S, pixel = (w->item->n * a->H + w->row) * S * S * a->W + begin * S;
-  int64_t offset[PIXELS], slots[PIXELS];
-  t->j = begin;
+  convert_segment(w, pixel, end - begin);
   if (S == 1) {
-    t->step = a->K == 1 ? 2 : PIXELS; /* windows that overlap by all but 3 columns, or do not */
-    for (int e = 0; e < PIXELS; e++) offset[e] = slots[e] = e;
-    const int64_t whole = (end - begin) / t->step * t->step;
-    t->end = begin + whole;
-    if (whole > 0) walk_pixels(t, w, pixel, t->step, offset, (int)t->step, 0, slots);
-    t->j = t->end;
-    t->end = end;
-    if (t->j < end)
-      walk_pixels(t, w, pixel + whole, t->step, offset, (int)(end - t->j), whole, slots);
+    walk_neighbours(t, w, pixel, begin, end);
     return;
   }
+  t->j = begin;
   t->end = end;
   t->step = 1;
   /* The S x S pixels of a window, in chunks of 3 or 4. */
   const int64_t chunks = carafe_div_up(S * S, PIXELS);
   for (int64_t chunk = 0; chunk < chunks; chunk++) {
-    const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
-    for (int64_t e = 0; e < pixels; e++) {
-      offset[e] = (u + e) / S * S * a->W + (u + e) % S;
-      slots[e] = (u + e) / S * carafe_ends_row(a) + (u + e) % S;
+    const int64_t u = S * S * chunk / chunks;
+    struct tiles tiles = {
+        .pixels = (int)(S * S * (chunk + 1) / chunks - u), .pixel = pixel, .step = S};
+    for (int e = 0; e < tiles.pixels; e++) {
+      tiles.row[e] = (u + e) / S;
+      tiles.at[e] = (u + e) % S;
+      tiles.offset[e] = tiles.row[e] * S * a->W + tiles.at[e];
     }
-    walk_pixels(t, w, pixel, S, offset, (int)pixels, 0, slots);
+    walk_tiles(t, w, &tiles);
   }
 }
 
-static inline void walk_columns(struct line *t, const struct walk *w, int64_t begin, int64_t end) {
+static inline void walk_columns(struct line *t, struct walk *w, int64_t begin, int64_t end) {
   for (int64_t j = begin; j < end; j += SEGMENT) {
     walk_segment(t, w, j, carafe_min(j + SEGMENT, end));
   }
