@@ -136,6 +136,16 @@ def test_nan_stays_only_at_the_first_step(handle: pymluops.Handle) -> None:
     assert (output[0, 0, 2, 0], argmax[0, 0, 2, 0]) == (1, 4)
 
 
+@pytest.mark.parametrize("pool_size", [1, 65, 5000])
+def test_the_last_pixel_has_no_neighbour(handle: pymluops.Handle, pool_size: int) -> None:
+    x = np.full((1, 3, 3, 4 * 20), np.inf, np.float32)
+    x[0, 2, 2] = 5
+    boxes = np.full((1, 9, 4), 2.5, np.float32)
+    output, argmax = forward(x, boxes, pool_size, handle)
+    assert (output == 5).all()
+    assert not argmax.any()
+
+
 # ----------------------------------------------------------------------- against the reference
 
 CHANNELS = [1, 3, 4, 7, 8, 15, 16, 17, 33, 128, 145]
@@ -376,6 +386,23 @@ def value_at_step(x: Array, boxes: Array, pool_size: int, steps: Array) -> Array
     terms = [weight * pixels[image, pixel, border, channel] for pixel, weight in corners]
     value = terms[0] + terms[1] + terms[2] + terms[3]
     return np.where(inside, value, np.float32(0))
+
+
+@pytest.mark.parametrize("pool_size", [4096, 4097, 7000])
+def test_points_of_many_steps_have_the_same_bits(
+    handle: pymluops.Handle, rng: np.random.Generator, pool_size: int
+) -> None:
+    """On a map of 0 and 1 by turns, the largest value is exactly where a step comes nearest to 1.
+
+    Each border crosses many pixels, and several powers of two.
+    """
+    for height, width in ((1, 70), (70, 1)):
+        x = np.zeros((1, height, width, 4), np.float32)
+        x.reshape(70, 4)[1::2] = 1
+        x *= rng.uniform(0.5, 2, (1, height, width, 1)).astype(np.float32)
+        boxes = random_boxes(rng, 1, height, width).astype(np.float32)
+        output, _ = forward(x, boxes, pool_size, handle)
+        assert np.array_equal(output, reference.border_align_forward(x, boxes, pool_size)[0])
 
 
 @pytest.mark.parametrize("pool_size", [4096, 4097, 9000])

@@ -219,6 +219,21 @@ def test_taps_outside_are_never_looked_at(
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("scale", [1, 2])
+@pytest.mark.parametrize("channels", [3, 40])
+def test_taps_outside_have_no_gradient_whatever_comes_from_the_output(
+    poison: float, scale: int, channels: int, rng: Rng, handle: pymluops.Handle
+) -> None:
+    shape = Shape(1, 5, 10, channels, 5, 1, scale)
+    x, m, go = shape.tensors(rng, np.float32)
+    inside = reference.carafe_backward(np.ones_like(x), m, np.ones_like(go), 5, 1, scale)[1] != 0
+    go[...] = poison
+    grad_mask = backward(shape, x, m, go, handle=handle)[1]
+    assert not grad_mask[~inside].any()
+    assert not np.isfinite(grad_mask[inside]).any()
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
 @pytest.mark.parametrize("which", ["input", "mask", "grad_output"])
 @pytest.mark.parametrize("channels", [1, 40])
 def test_non_finite_values_reach_what_they_should_and_nothing_else(

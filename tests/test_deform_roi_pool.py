@@ -238,6 +238,29 @@ def test_ways_of_the_backward(way: str, handle: pymluops.Handle, rng: np.random.
     check_call(replace(call, offset=None), handle, rng, FLOAT_BAR)
 
 
+@pytest.mark.parametrize("ratio", [1, 0])
+@pytest.mark.parametrize("offset", [None, GIVEN], ids=["plain", "offset"])
+def test_bins_of_the_whole_map_among_very_many(
+    ratio: int,
+    offset: Array | None,
+    for_each_thread_count: Callable[[Callable[[], object]], list],
+    handle: pymluops.Handle,
+    rng: np.random.Generator,
+) -> None:
+    """Their gradients go everywhere, and lists of bins for parts of the map have no room for it."""
+    call = random_call(rng, (2, 100, 90, 8), 2200, pooled=(1, 1), scale=1.0, offset=offset)
+    corner = call.rois[:, 1:3]
+    rois = np.c_[call.rois[:, :1], corner, corner + rng.uniform(0, 4, corner.shape)]
+    rois[::500, 1:] = [-1, -2, 91, 99]
+    call = replace(call, rois=rois.astype(np.float32), ratio=ratio)
+    grad = rng.uniform(0.5, 1.5, (2200, 1, 1, 8)).astype(np.float32)
+    first, *others = for_each_thread_count(lambda: call.backward(handle, grad))
+    assert all(bits(other) == bits(first) for other in others)
+    for got, expected in zip(first, call.expected_gradients(grad), strict=True):
+        if expected is not None:
+            check_accuracy(got, expected, FLOAT_BAR)
+
+
 @pytest.mark.parametrize("offset", [None, GIVEN], ids=["plain", "offset"])
 def test_rounding_does_not_grow_with_the_bins(
     offset: Array | None, handle: pymluops.Handle, rng: np.random.Generator
@@ -276,6 +299,24 @@ def test_many_samples_per_pixel(
             at = start + np.float32(pw) * (size / np.float32(3)) + step / np.float32(ratio)
             expected[r, 0, pw, 0] = np.interp(at.astype(np.float64), np.arange(300), values).mean()
     check_accuracy(call.forward(handle), expected, FLOAT_BAR)
+
+
+def test_many_samples_at_the_rim_and_backwards(
+    handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    """Bins that begin before the map, end behind it, or are inverted; all far smaller than it."""
+    ends = [(-0.9, 0.8), (-2, 0.5), (5.5, 7.5), (6.2, 6.9), (0.7, -0.6), (7.3, 5.1), (3.1, 2.9)]
+    rois = np.float32([[0, a, b, c, d] for (a, c), (b, d) in zip(ends, ends[::-1], strict=True)])
+    rois[:, 1:] += 0.5
+    call = Call(
+        rng.uniform(0.5, 1.5, (1, 7, 7, 3)).astype(np.float32),
+        rois,
+        rng.uniform(-0.1, 0.1, (len(rois), 2, 1, 1)).astype(np.float32),
+        pooled=(1, 1),
+        scale=1.0,
+        ratio=700,
+    )
+    check_call(call, handle, rng, FLOAT_BAR)
 
 
 def test_sample_positions_have_the_same_bits(
@@ -344,6 +385,20 @@ def test_weights_of_zero_do_not_hide_pixels(value: float, handle: pymluops.Handl
     rois = np.float32([[0, a + 0.5, b + 0.5, a + 0.5, b + 0.5] for a, b in corners])
     call = Call(x, rois, pooled=(1, 1), scale=1.0, ratio=2)
     assert np.array_equal(call.forward(handle), call.expected(), equal_nan=True)
+
+
+@pytest.mark.parametrize("ratio", [2, 4, 512])
+def test_one_sample_of_weight_zero_among_others_is_enough(
+    ratio: int, handle: pymluops.Handle
+) -> None:
+    """The first sample lies on column 1, between it and column 2; others see both of them."""
+    x = np.ones((1, 4, 5, 1), np.float32)
+    x[0, :, 2] = np.inf
+    begin = 1 - 0.25 / ratio
+    rois = np.float32([[0, begin + 0.5, 1.75, begin + 1, 1.75]])
+    call = Call(x, rois, pooled=(1, 1), scale=1.0, ratio=ratio)
+    assert np.isnan(call.expected()).all()
+    assert np.isnan(call.forward(handle)).all()
 
 
 # -------------------------------------------------------------------------------- hostility

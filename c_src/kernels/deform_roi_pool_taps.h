@@ -109,6 +109,10 @@ static inline void add_cell(struct merger *m, const struct axis *axis, struct ra
   }
   struct mluop_axis where = {0};
   if (!mluop_axis_at(first, axis->extent, &where)) return;
+  if (first == (float)where.low) { /* only a first sample touches a pixel with the weight 0 */
+    add_coordinate(m, 1, first, axis->extent);
+    cell.begin++;
+  }
   const double middle = (double)(cell.begin + cell.end) * 0.5; /* of the numbers i + 0.5 */
   const double position = axis->bin < 0.0f ? (double)axis->grid - middle : middle;
   const double at = (double)axis->start + position * (double)axis->bin / (double)axis->grid;
