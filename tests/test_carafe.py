@@ -92,6 +92,22 @@ SHAPES = [
     Shape(1, 20, 21, 18, 19, 1, 1),
     Shape(1, 20, 21, 110, 21, 1, 1),
     Shape(1, 16, 17, 64, 15, 2, 2),
+    # Many groups of few channels: whole vectors of groups, parts of them, and several blocks.
+    Shape(1, 7, 9, 4, 5, 16, 2),
+    Shape(2, 6, 5, 3, 3, 8, 3),
+    Shape(1, 5, 6, 7, 5, 40, 1),
+    Shape(1, 4, 5, 1, 1, 100, 2),
+    Shape(1, 3, 4, 2, 3, 24, 5),
+    Shape(1, 3, 4, 4, 3, 70, 2),
+    Shape(1, 2, 270, 16, 3, 16, 2),
+    # And what is at both sides of their limits.
+    Shape(1, 5, 6, 4, 5, 7, 2),
+    Shape(1, 4, 19, 16, 7, 16, 2),
+    Shape(1, 4, 19, 16, 9, 16, 2),
+    Shape(1, 5, 6, 9, 5, 17, 1),
+    Shape(1, 5, 6, 8, 5, 17, 1),
+    Shape(1, 13, 12, 8, 11, 17, 2),
+    Shape(1, 3, 4, 4, 13, 16, 2),
     # More columns than a thread takes of many channels at once.
     Shape(1, 2, 70, 1024, 5, 1, 2),
     Shape(1, 2, 450, 2, 3, 16, 1),
@@ -200,13 +216,14 @@ def test_pixels_of_a_scaled_window(handle: pymluops.Handle) -> None:
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
 @pytest.mark.parametrize("scale", [1, 2])
-@pytest.mark.parametrize("channels", [3, 64])
+@pytest.mark.parametrize(("channels", "groups"), [(3, 1), (64, 1), (4, 19)])
 def test_taps_outside_are_never_looked_at(
-    poison: float, scale: int, channels: int, rng: Rng, handle: pymluops.Handle
+    poison: float, scale: int, channels: int, groups: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    shape = Shape(1, 5, 6, channels, 5, 1, scale)
+    shape = Shape(1, 5, 6, channels, 5, groups, scale)
     x, m, go = shape.tensors(rng, np.float32)
-    inside = reference.carafe_backward(np.ones_like(x), m, np.ones_like(go), 5, 1, scale)[1] != 0
+    ones = np.ones_like(x), m, np.ones_like(go)
+    inside = reference.carafe_backward(*ones, 5, groups, scale)[1] != 0
     poisoned = np.where(inside, m, np.float32(poison))
     assert not np.array_equal(poisoned, m)
     assert np.array_equal(
@@ -220,13 +237,14 @@ def test_taps_outside_are_never_looked_at(
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
 @pytest.mark.parametrize("scale", [1, 2])
-@pytest.mark.parametrize("channels", [3, 40])
+@pytest.mark.parametrize(("channels", "groups"), [(3, 1), (40, 1), (3, 18)])
 def test_taps_outside_have_no_gradient_whatever_comes_from_the_output(
-    poison: float, scale: int, channels: int, rng: Rng, handle: pymluops.Handle
+    poison: float, scale: int, channels: int, groups: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    shape = Shape(1, 5, 10, channels, 5, 1, scale)
+    shape = Shape(1, 5, 10, channels, 5, groups, scale)
     x, m, go = shape.tensors(rng, np.float32)
-    inside = reference.carafe_backward(np.ones_like(x), m, np.ones_like(go), 5, 1, scale)[1] != 0
+    ones = np.ones_like(x), m, np.ones_like(go)
+    inside = reference.carafe_backward(*ones, 5, groups, scale)[1] != 0
     go[...] = poison
     grad_mask = backward(shape, x, m, go, handle=handle)[1]
     assert not grad_mask[~inside].any()
@@ -234,22 +252,20 @@ def test_taps_outside_have_no_gradient_whatever_comes_from_the_output(
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
-@pytest.mark.parametrize("which", ["input", "mask", "grad_output"])
-@pytest.mark.parametrize("channels", [1, 40])
+@pytest.mark.parametrize("which", ["input", "mask", "grad_output", "corner"])
+@pytest.mark.parametrize(("channels", "groups"), [(1, 2), (40, 2), (3, 18)])
 def test_non_finite_values_reach_what_they_should_and_nothing_else(
-    poison: float, which: str, channels: int, rng: Rng, handle: pymluops.Handle
+    poison: float, which: str, channels: int, groups: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    shape = Shape(1, 6, 8, channels, 3, 2, 2)
-    tensors = dict(
-        zip(("input", "mask", "grad_output"), shape.tensors(rng, np.float32), strict=True)
-    )
-    inside = {"input": (0, 3, 4, 0), "mask": (0, 6, 9, 4), "grad_output": (0, 6, 9, 0)}
-    tensors[which][inside[which]] = poison
-    x, m, go = tensors.values()
+    shape = Shape(1, 6, 8, channels, 3, groups, 2)
+    x, m, go = shape.tensors(rng, np.float32)
+    places = {"input": (x, 3, 4, 0), "mask": (m, 6, 9, 4), "grad_output": (go, 6, 9, 0)}
+    tensor, *place = (places | {"corner": (go, 0, 15, 0)})[which]
+    tensor[0, *place] = poison
     results = [forward(shape, x, m, handle=handle), *backward(shape, x, m, go, handle=handle)]
     expected = [
-        reference.carafe_forward(x, m, 3, 2, 2),
-        *reference.carafe_backward(x, m, go, 3, 2, 2),
+        reference.carafe_forward(x, m, 3, groups, 2),
+        *reference.carafe_backward(x, m, go, 3, groups, 2),
     ]
     assert any(not np.isfinite(e).all() for e in expected)
     for result, exact in zip(results, expected, strict=True):
@@ -260,7 +276,9 @@ def test_non_finite_values_reach_what_they_should_and_nothing_else(
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    "shape", [Shape(2, 49, 18, 4, 3, 1, 4), Shape(1, 49, 18, 33, 3, 1, 2)], ids=repr
+    "shape",
+    [Shape(2, 49, 18, 4, 3, 1, 4), Shape(1, 49, 18, 33, 3, 1, 2), Shape(1, 49, 8, 3, 5, 17, 2)],
+    ids=repr,
 )
 def test_nans_have_the_same_bits_for_any_thread_count(
     shape: Shape, dtype: Any, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
@@ -304,6 +322,8 @@ def test_gradients_are_the_adjoint_of_the_forward(
         Shape(1, 4, 6, 64, 3, 1, 1),
         Shape(1, 2, 3, 1, 5, 5, 2),
         Shape(1, 2, 2, 130, 7, 1, 3),
+        Shape(1, 3, 5, 4, 5, 17, 2),
+        Shape(1, 2, 3, 3, 3, 9, 1),
     ],
     ids=repr,
 )

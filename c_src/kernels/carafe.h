@@ -137,6 +137,27 @@ static inline int64_t carafe_sums_floats(const struct carafe_backward_args *args
          args->plan.columns * args->plan.groups * carafe_padded(args->part);
 }
 
+/* Many groups of few channels: vectors hold groups, whose number is padded to CARAFE_PAD. */
+enum { CARAFE_GROUPS_K = 11, CARAFE_TILE = 4 };
+
+static inline int64_t carafe_groups_pixel(const struct carafe_backward_args *args) {
+  return carafe_padded(args->plan.groups) * args->shape.C;
+}
+
+/* Floats of a row of the map: of the columns that windows of a strip's neighbours reach. */
+static inline int64_t carafe_groups_row(const struct carafe_backward_args *args) {
+  return (args->plan.columns + 2 * (args->shape.K - 1)) * carafe_groups_pixel(args);
+}
+
+/* Floats for the taps of a tile, and the gradients of its pixels. */
+static inline int64_t carafe_groups_tile(const struct carafe_backward_args *args) {
+  return CARAFE_TILE * (args->shape.K * args->shape.K + args->shape.C) * CARAFE_PAD;
+}
+
+static inline int64_t carafe_groups_floats(const struct carafe_backward_args *args) {
+  return carafe_groups_tile(args) + 2 * carafe_ring_rows(&args->shape) * carafe_groups_row(args);
+}
+
 /* Groups of at most this many channels have vectors of taps instead, if a row of those fits. */
 enum { CARAFE_NARROW = 4, CARAFE_NARROW_K = 11 };
 

@@ -89,9 +89,8 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
                           .map = &in.rows,
                           .part_step = carafe_part_floats(args),
                           .grads = grads,
-                          .results = scratch,
-                          .begin = item.row,
-                          .end = end};
+                          .results = scratch};
+  const struct look look = {.args = args, .item = &item, .strip = {item.row, end}, .masks = 1};
   struct spread spread = {.args = args,
                           .item = &item,
                           .begin = item.row,
@@ -101,7 +100,7 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
   clear_margins(&in, right);
   begin_spread(&spread);
   for (item.row = carafe_max(0, spread.begin - r); item.row < below; item.row++) {
-    const int is_own = item.row >= mask.begin && item.row < mask.end;
+    const int is_own = item.row >= look.strip.begin && item.row < end;
     if (is_own) see_row(&in);
     for (int64_t j = own.begin; j < own.end; j += step) {
       const int64_t stop = carafe_min(j + step, own.end);
@@ -110,9 +109,10 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
       if (is_own) {
         see_columns(&in, stop - 1);
         if (stop < own.end) {
-          look_ahead(&mask, item.row, stop, stop + step < own.end ? stop + step : right);
+          look_ahead(&mask.ahead, &look, item.row, stop,
+                     stop + step < own.end ? stop + step : right);
         } else {
-          look_ahead(&mask, item.row + 1, left,
+          look_ahead(&mask.ahead, &look, item.row + 1, left,
                      own.begin + step < own.end ? own.begin + step : right);
         }
         mask_segment(&mask, j, stop);

@@ -19,7 +19,6 @@ struct mask_row {
   int64_t part_step;              /* to the next part, in `map` */
   float *grads;                   /* room for a tile of grad_output */
   float *results;                 /* half: room for the results of a segment */
-  int64_t begin, end;             /* the strip's rows */
   struct ahead ahead;             /* what the next segment needs */
   int64_t ahead_lines;            /* of it are asked for with each row of a tile */
 };
@@ -142,41 +141,6 @@ static void mask_tiles(struct mask_row *m, int64_t j, int64_t end, int64_t step,
       const int64_t block = (pixel + at * S + offset[i % pixels]) * a->G + g;
       results_to_halves((uint16_t *)args->grad_mask + block * taps, m->results + i * taps, taps);
     }
-  }
-}
-
-/* `count` pixels of `rows` rows of a tensor, from `pixel` on; a group of a pixel has `elements`. */
-static void ask_pixels(struct mask_row *m, const void *tensor, int64_t elements, int64_t pixel,
-                       int64_t count, int64_t rows, int64_t row_pixels) {
-  const struct carafe_shape *a = &m->args->shape;
-  const int64_t group_bytes = elements * (a->is_half ? 2 : 4);
-  ahead_add(&m->ahead, (struct ahead_area){.first = (const char *)tensor +
-                                                    (pixel * a->G + m->item->group) * group_bytes,
-                                           .bytes = m->item->groups * group_bytes,
-                                           .count = count,
-                                           .step = a->G * group_bytes,
-                                           .rows = rows,
-                                           .row_step = row_pixels * a->G * group_bytes});
-}
-
-/* What the segment [begin, end) of window row `row` will need: grad_output, the masks, the columns
-   of the input that it will see first, and those of grad_input that nothing later adds to. */
-static void look_ahead(struct mask_row *m, int64_t row, int64_t begin, int64_t end) {
-  const struct carafe_backward_args *args = m->args;
-  const struct carafe_shape *a = &args->shape;
-  const struct carafe_item *item = m->item;
-  const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K, count = end - begin;
-  const int64_t above = row - r, below = row + r, corner = item->n * a->H * a->W + begin;
-  const int64_t upscaled = ((item->n * a->H + row) * S * a->W + begin) * S;
-  m->ahead = (struct ahead){.areas = 0};
-  if (row >= m->end) return;
-  if (above >= m->begin) ask_pixels(m, args->grad_input, a->C, corner + above * a->W, count, 1, 0);
-  ask_pixels(m, args->mask, taps, upscaled, count * S, S, S * a->W);
-  ask_pixels(m, args->grad_mask, taps, upscaled, count * S, S, S * a->W);
-  ask_pixels(m, args->grad_output, a->C, upscaled, count * S, S, S * a->W);
-  if (below < a->H) {
-    ask_pixels(m, args->input, a->C, corner + below * a->W, carafe_min(count + r, a->W - begin), 1,
-               0);
   }
 }
 

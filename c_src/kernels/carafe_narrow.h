@@ -114,7 +114,7 @@ struct narrow {
   int64_t first, plane;     /* column at the beginning of a row; to the next channel */
   float *input, *sums;      /* rings of rows, channel by channel */
   float *buffer;            /* half: room for K x K of 4 pixels */
-  struct mask_row *mask;    /* holds what the next segment needs */
+  struct ahead ahead;       /* what the next segment needs */
   /* Under the windows of row item->row, and those of them that the strip owns: */
   struct carafe_span window, own;
   float *input_rows[CARAFE_NARROW_K], *sums_rows[CARAFE_NARROW_K];
@@ -235,12 +235,11 @@ static void narrow_window(const struct narrow *n, struct narrow_tile *t, int64_t
 }
 
 /* Window centres [begin, end), for one group after the other. */
-static void narrow_segment(const struct narrow *n, int64_t begin, int64_t end) {
+static void narrow_segment(struct narrow *n, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &n->args->shape;
   const int64_t S = a->S, chunks = carafe_div_up(S * S, DOT_PIXELS), r = (a->K - 1) / 2;
   const int64_t pixel = (n->item->n * a->H + n->item->row) * S * S * a->W + begin * S;
-  struct ahead *ahead = &n->mask->ahead;
-  const int64_t lines = carafe_div_up(ahead->lines, (end - begin) * n->item->groups * chunks);
+  const int64_t lines = carafe_div_up(n->ahead.lines, (end - begin) * n->item->groups * chunks);
   struct narrow_tile t = {.plane = n->plane, .K = a->K, .channels = a->C};
   for (int64_t g = 0; g < n->item->groups; g++) {
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
@@ -252,7 +251,7 @@ static void narrow_segment(const struct narrow *n, int64_t begin, int64_t end) {
       }
       t.at = begin - r - n->first + g * a->C * n->plane;
       for (int64_t j = begin; j < end; j++, t.at++) {
-        ahead_ask(ahead, lines);
+        ahead_ask(&n->ahead, lines);
         narrow_window(n, &t, j, block, (int)pixels);
         for (int64_t e = 0; e < pixels; e++) block[e] += S * a->G;
       }
@@ -267,15 +266,14 @@ static void do_narrow_strip(const struct carafe_backward_args *args, struct cara
   const int64_t left = carafe_max(0, item.column - r);
   const int64_t right = carafe_min(a->W, item.column + item.columns + r);
   const int64_t ring = carafe_narrow_floats(args) / 2;
-  struct mask_row mask = {.args = args, .item = &item, .begin = item.row, .end = end};
+  const struct look look = {.args = args, .item = &item, .strip = {item.row, end}, .masks = 1};
   struct narrow n = {.args = args,
                      .item = &item,
                      .strip = {item.row, end},
                      .first = item.column - (a->K - 1),
                      .plane = carafe_narrow_plane(args),
                      .input = scratch + carafe_weights_size(a),
-                     .buffer = scratch,
-                     .mask = &mask};
+                     .buffer = scratch};
   n.sums = n.input + ring;
   memset(n.input, 0, (size_t)(2 * ring) * sizeof(float));
   int64_t packed = 0;
@@ -288,7 +286,7 @@ static void do_narrow_strip(const struct carafe_backward_args *args, struct cara
     for (int64_t j = left; j < right; j += CARAFE_SEGMENT) {
       const int64_t next = carafe_min(j + CARAFE_SEGMENT, right);
       const int64_t begin = next < right ? next : left;
-      look_ahead(&mask, next < right ? item.row : item.row + 1, begin,
+      look_ahead(&n.ahead, &look, next < right ? item.row : item.row + 1, begin,
                  carafe_min(begin + CARAFE_SEGMENT, right));
       narrow_segment(&n, j, next);
     }

@@ -12,6 +12,8 @@
      ..._span(p, begin, end) the same for the elements begin to end - 1 of the VL at p; they may be
                              outside [0, VL)
      vf_transpose(rows)      a VL x VL matrix
+     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_store_fours likewise;
+                             vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
      vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA

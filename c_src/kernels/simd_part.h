@@ -45,3 +45,12 @@ MLUOP_INLINE void vi_store_part(int32_t *p, vi v, int64_t n) {
   vi_store(copy, v);
   memcpy(p, copy, (size_t)n * sizeof(*p));
 }
+MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
+  (void)step;
+  return vf_load(p);
+}
+MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
+  (void)step;
+  vf_store(p, v);
+}
+MLUOP_INLINE void vf_transpose_fours(vf rows[4]) { vf_transpose(rows); }

@@ -22,8 +22,6 @@ enum { BLOCK_COST = 1 << 20 };
 /* Between the scratch memory of threads. */
 enum { APART_BYTES = 1 << 16 };
 
-enum { MIN_BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
-
 static const struct mluop_rule set_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
@@ -152,27 +150,6 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
-/* Strips of columns are wide: each reads some of grad_output beside it. What their rows need (the
-   input under the windows, the sums that are not complete, grad_output) comes by in order, so that
-   a share of the last cache is enough for it. Where a strip begins does not depend on the number of
-   threads. */
-static void plan_backward(struct carafe_backward_args *args, int threads) {
-  const struct carafe_shape *a = &args->shape;
-  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS);
-  struct carafe_plan plan = {.groups = 1, .part = a->C};
-  if (parts == 1)
-    plan.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
-  args->part = parts > 1 ? carafe_padded(mluop_div_up(a->C, parts)) : a->C;
-  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
-  plan.rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
-  const int64_t pixel = plan.groups * mluop_div_up(a->C, args->part) * carafe_padded(args->part);
-  const int64_t column_bytes =
-      (2 * carafe_ring_rows(a) + a->S * a->S) * pixel * (int64_t)sizeof(float);
-  const int64_t columns = mluop_max(STRIP_BYTES / column_bytes - (a->K - 1), MIN_BACKWARD_COLUMNS);
-  plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
-  args->plan = plan;
-}
-
 /* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
 static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
                 const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
@@ -256,13 +233,11 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_input = grad_input,
                                       .grad_mask = grad_mask};
   const struct carafe_shape *a = &args.shape;
-  plan_backward(&args, mluop_num_threads(handle));
-  const int64_t wide =
-      carafe_grads_size(&args) + carafe_input_floats(&args) + carafe_sums_floats(&args);
-  const int64_t floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(&args));
+  int64_t floats;
+  mluop_kernel *kernel = mluop_carafe_plan_backward(handle, &args, &floats);
   void *scratch;
   size_t stride;
   if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
-  run(handle, handle->kernels->carafe_backward, &args, a, &args.plan, scratch, stride);
+  run(handle, kernel, &args, a, &args.plan, scratch, stride);
   return MLUOP_STATUS_SUCCESS;
 }

@@ -13,4 +13,8 @@ enum { CARAFE_BLOCK_CHANNELS = 256 };
 /* Expects shape and data of `args`; everything else is set here. */
 void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args);
 
+/* The same; returns the kernel, and the floats of scratch memory that a thread needs. */
+mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
+                                         int64_t *floats);
+
 #endif /* MLUOP_OPS_CARAFE_PLAN_H_ */

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/carafe_ahead.h"
+#include "kernels/carafe_lane_tile.h"
+#include "kernels/carafe_lanes.h"
+
+/* Both gradients where there are many groups of few channels: a vector holds one channel of VL
+   groups, or one tap of theirs. Sums over the channels of a group are then sums of vectors, and a
+   weight is loaded for VL products. The masks, where the taps of a group are neighbours, are
+   transposed on the way. */
+
+/* Rows of the input under the windows, and of the sums of grad_input that are not complete, are
+   rings of one geometry. They reach so far beside the strip that no window has to be clipped: what
+   lies beside the map is 0 in the one, and dropped from the other. */
+struct strip {
+  const struct carafe_backward_args *args;
+  const struct carafe_item *item;
+  struct carafe_span rows; /* of the strip */
+  int64_t first, pixel;    /* column at the beginning of a row; floats of a pixel */
+  float *input, *sums;     /* rings */
+  float *taps, *grads;     /* of a tile */
+  struct ahead ahead;
+  struct carafe_span seen, owned; /* taps of row item->row on the map, and in rows of the strip */
+  int32_t place[MAX_TAPS];
+};
+
+static float *ring_row(const struct strip *s, float *ring, int64_t y) {
+  return ring + y % carafe_ring_rows(&s->args->shape) * carafe_groups_row(s->args);
+}
+
+static int64_t vectors_of(const struct strip *s) { return carafe_div_up(s->item->groups, VL); }
+
+/* Channels of VL groups of the pixel at `block`, which is that of the first group of all. */
+static struct blocks groups_of(const struct strip *s, const void *tensor, int64_t block,
+                               int64_t length, int64_t vector) {
+  return (struct blocks){.tensor = (void *)tensor,
+                         .from = (block + vector * VL) * length,
+                         .stride = length,
+                         .count = carafe_min(VL, s->item->groups - vector * VL),
+                         .length = length,
+                         .is_half = s->args->shape.is_half};
+}
+
+static void see_row(const struct strip *s, int64_t y) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_item *item = s->item;
+  const int64_t begin = carafe_window(item->column, a->K, a->W).begin;
+  const int64_t end = carafe_window(item->column + item->columns - 1, a->K, a->W).end;
+  float *to = ring_row(s, s->input, y) + (begin - s->first) * s->pixel;
+  for (int64_t x = begin; x < end; x++, to += s->pixel) {
+    const int64_t block = ((item->n * a->H + y) * a->W + x) * a->G + item->group;
+    for (int64_t v = 0; v < vectors_of(s); v++) {
+      const struct blocks groups = groups_of(s, s->args->input, block, a->C, v);
+      lanes_take(to + v * a->C * VL, VL, &groups);
+    }
+  }
+}
+
+static void write_row(const struct strip *s, int64_t y) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_item *item = s->item;
+  float *row = ring_row(s, s->sums, y), *from = row + (item->column - s->first) * s->pixel;
+  for (int64_t x = item->column; x < item->column + item->columns; x++, from += s->pixel) {
+    const int64_t block = ((item->n * a->H + y) * a->W + x) * a->G + item->group;
+    for (int64_t v = 0; v < vectors_of(s); v++) {
+      const struct blocks groups = groups_of(s, s->args->grad_input, block, a->C, v);
+      lanes_put(&groups, from + v * a->C * VL, VL);
+    }
+  }
+  memset(row, 0, (size_t)carafe_groups_row(s->args) * sizeof(*row));
+}
+
+/* Where the taps of windows in row item->row are. */
+static void see_windows(struct strip *s) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t K = a->K, top = s->item->row - (K - 1) / 2;
+  const struct carafe_span window = carafe_window(s->item->row, K, a->H);
+  s->seen = (struct carafe_span){(window.begin - top) * K, (window.end - top) * K};
+  s->owned = (struct carafe_span){(carafe_max(window.begin, s->rows.begin) - top) * K,
+                                  (carafe_min(window.end, s->rows.end) - top) * K};
+  for (int64_t y = window.begin; y < window.end; y++) {
+    const int64_t row = ring_row(s, s->input, y) - s->input;
+    for (int64_t i = 0; i < K; i++) s->place[(y - top) * K + i] = (int32_t)(row + i * s->pixel);
+  }
+}
+
+static void clear_taps(struct tile *t, int64_t begin, int64_t end) {
+  if (begin < end) {
+    memset(t->taps + begin * STEP, 0, (size_t)((end - begin) * STEP) * sizeof(*t->taps));
+  }
+}
+
+/* Taps beside the map are 0, whatever the gradient. */
+static void clear_outside(const struct strip *s, struct tile *t, int64_t j) {
+  const int64_t K = s->args->shape.K, left = j - (K - 1) / 2;
+  const struct carafe_span columns = carafe_window(j, K, s->args->shape.W);
+  clear_taps(t, 0, t->span.begin);
+  clear_taps(t, t->span.end, K * K);
+  for (int64_t row = t->span.begin; row < t->span.end && columns.end - columns.begin < K;
+       row += K) {
+    clear_taps(t, row, row + columns.begin - left);
+    clear_taps(t, row + columns.end - left, row + K);
+  }
+}
+
+/* The tile's pixels, for the window around column j. */
+static void do_window(const struct strip *s, int64_t j, const int64_t *block, int pixels,
+                      int64_t vector, int64_t ask) {
+  const struct carafe_backward_args *args = s->args;
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_item *item = s->item;
+  const int64_t at = (j - (a->K - 1) / 2 - s->first) * s->pixel + vector * a->C * VL;
+  struct tile t = {.taps = s->taps, .grads = s->grads, .place = s->place, .channels = a->C};
+  for (int e = 0; e < pixels; e++) {
+    const struct blocks grads = groups_of(s, args->grad_output, block[e], a->C, vector);
+    lanes_take(s->grads + e * VL, STEP, &grads);
+  }
+  if (item->row >= s->rows.begin && item->row < s->rows.end && j >= item->column &&
+      j < item->column + item->columns) {
+    t.span = s->seen;
+    dot_functions[pixels - 1](&t, s->input + at);
+    clear_outside(s, &t, j);
+    for (int e = 0; e < pixels; e++) {
+      struct blocks masks = groups_of(s, args->grad_mask, block[e], a->K * a->K, vector);
+      masks.ask = ask;
+      lanes_put(&masks, s->taps + e * VL, STEP);
+    }
+  }
+  for (int e = 0; e < pixels; e++) {
+    struct blocks masks = groups_of(s, args->mask, block[e], a->K * a->K, vector);
+    masks.ask = ask;
+    lanes_take(s->taps + e * VL, STEP, &masks);
+  }
+  t.span = s->owned;
+  spread_functions[pixels - 1](&t, s->sums + at);
+}
+
+/* Window centres [begin, end). */
+static void do_segment(struct strip *s, int64_t begin, int64_t end) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t S = a->S, chunks = carafe_div_up(S * S, TILE);
+  const int64_t tiles = (end - begin) * chunks * vectors_of(s);
+  const int64_t lines = carafe_div_up(s->ahead.lines, tiles);
+  for (int64_t j = begin; j < end; j++) {
+    const int64_t pixel = (s->item->n * a->H + s->item->row) * S * S * a->W + j * S;
+    for (int64_t chunk = 0; chunk < chunks; chunk++) {
+      const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
+      int64_t block[TILE];
+      for (int64_t e = 0; e < pixels; e++) {
+        const int64_t offset = (u + e) / S * S * a->W + (u + e) % S;
+        block[e] = (pixel + offset) * a->G + s->item->group;
+      }
+      for (int64_t vector = 0; vector < vectors_of(s); vector++) {
+        ahead_ask(&s->ahead, lines);
+        const int64_t next = vector + 1 < vectors_of(s) ? VL : S * a->G - vector * VL;
+        do_window(s, j, block, (int)pixels, vector, next * a->K * a->K);
+      }
+    }
+  }
+}
+
+static void do_strip(const struct carafe_backward_args *args, struct carafe_item item, int64_t end,
+                     float *scratch) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t r = (a->K - 1) / 2, below = carafe_min(a->H, end + r);
+  const int64_t left = carafe_max(0, item.column - r);
+  const int64_t right = carafe_min(a->W, item.column + item.columns + r);
+  const int64_t ring = carafe_ring_rows(a) * carafe_groups_row(args);
+  const struct look look = {.args = args, .item = &item, .strip = {item.row, end}};
+  struct strip s = {.args = args,
+                    .item = &item,
+                    .rows = look.strip,
+                    .first = item.column - (a->K - 1),
+                    .pixel = carafe_div_up(item.groups, VL) * VL * a->C,
+                    .input = scratch,
+                    .sums = scratch + ring,
+                    .taps = scratch + 2 * ring};
+  s.grads = s.taps + a->K * a->K * STEP;
+  memset(scratch, 0, (size_t)(2 * ring) * sizeof(float));
+  int64_t packed = 0;
+  for (item.row = carafe_max(0, s.rows.begin - r); item.row < below; item.row++) {
+    see_windows(&s);
+    if (item.row >= s.rows.begin && item.row < end) {
+      const struct carafe_span window = carafe_window(item.row, a->K, a->H);
+      packed = carafe_max(packed, window.begin);
+      for (; packed < window.end; packed++) see_row(&s, packed);
+    }
+    for (int64_t j = left; j < right; j += CARAFE_SEGMENT) {
+      const int64_t next = carafe_min(j + CARAFE_SEGMENT, right);
+      const int64_t begin = next < right ? next : left;
+      look_ahead(&s.ahead, &look, next < right ? item.row : item.row + 1, begin,
+                 carafe_min(begin + CARAFE_SEGMENT, right));
+      do_segment(&s, j, next);
+    }
+    const int64_t stop = item.row + 1 == below ? end : carafe_min(end, item.row - r + 1);
+    for (int64_t y = carafe_max(item.row - r, s.rows.begin); y < stop; y++) write_row(&s, y);
+  }
+}
+
+void MLUOP_VARIANT(carafe_backward_groups)(const void *vargs, int64_t begin, int64_t end,
+                                           void *scratch) {
+  const struct carafe_backward_args *args = vargs;
+  const int64_t rows = args->plan.rows;
+  while (begin < end) {
+    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
+    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
+    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
+    if (item.row < last) do_strip(args, item, last, scratch);
+    begin = stop;
+  }
+}

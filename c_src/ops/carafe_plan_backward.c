@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/carafe_plan.h"
+
+enum { MIN_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
+
+/* Where vectors hold groups: of those, and of a row of a window's taps times the channels. */
+enum { MIN_GROUPS = 8, MOST_TAPS = 112, MOST_TAPS_ONE = 48 };
+
+/* Strips of columns are wide: each reads some of grad_output beside it. What their rows need (the
+   input under the windows, the sums that are not complete, grad_output) comes by in order, so that
+   a share of the last cache is enough for it. Where a strip begins does not depend on the number of
+   threads. */
+static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, int64_t pixel,
+                       int threads) {
+  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
+  plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
+  const int64_t column_bytes =
+      (2 * carafe_ring_rows(a) + a->S * a->S) * pixel * (int64_t)sizeof(float);
+  const int64_t columns = mluop_max(STRIP_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS);
+  plan->columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
+}
+
+static void plan_channels(struct carafe_backward_args *args, int threads) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS);
+  struct carafe_plan *plan = &args->plan;
+  args->part = parts > 1 ? carafe_padded(mluop_div_up(a->C, parts)) : a->C;
+  *plan = (struct carafe_plan){.groups = 1, .part = a->C};
+  if (parts == 1) {
+    plan->groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
+  }
+  const int64_t pixel = plan->groups * mluop_div_up(a->C, args->part) * carafe_padded(args->part);
+  cut_strips(plan, a, pixel, threads);
+}
+
+/* Vectors of groups take as many lanes as there are groups, padded, for each channel; vectors of
+   channels as many as there are channels, padded, for each group, and then some to add them up. A
+   vector of groups serves the pixels of one window only: of large ones, and if S is 1, it pays for
+   fewer channels. */
+static int are_many_groups(const struct carafe_shape *a) {
+  const int64_t most = a->S == 1 ? MOST_TAPS_ONE : MOST_TAPS;
+  return a->K <= CARAFE_GROUPS_K && a->G >= MIN_GROUPS && a->K * a->C <= most &&
+         carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
+}
+
+/* As many groups at once as have CARAFE_BLOCK_CHANNELS channels: masks are read and written in
+   memory's order, which is most of the work. */
+static void plan_groups(struct carafe_backward_args *args, int threads) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t most = carafe_padded(CARAFE_BLOCK_CHANNELS / a->C);
+  args->plan = (struct carafe_plan){.groups = mluop_min(a->G, most), .part = a->C};
+  cut_strips(&args->plan, a, carafe_groups_pixel(args), threads);
+}
+
+mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
+                                         int64_t *floats) {
+  const struct carafe_shape *a = &args->shape;
+  const int threads = mluop_num_threads(handle);
+  if (are_many_groups(a)) {
+    plan_groups(args, threads);
+    *floats = carafe_groups_floats(args);
+    return handle->kernels->carafe_backward_groups;
+  }
+  plan_channels(args, threads);
+  const int64_t wide =
+      carafe_grads_size(args) + carafe_input_floats(args) + carafe_sums_floats(args);
+  *floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(args));
+  return handle->kernels->carafe_backward;
+}
