@@ -220,19 +220,34 @@ def test_half_is_rounded_once(handle: pymluops.Handle) -> None:
     assert got[0, 0, 0, 0] == np.float16(2051)
 
 
+@pytest.mark.parametrize("channels", [3, 16])
 @pytest.mark.parametrize("pool_size", [1, 40])
 def test_sums_of_many_borders_keep_their_digits(
-    handle: pymluops.Handle, rng: np.random.Generator, pool_size: int
+    handle: pymluops.Handle, rng: np.random.Generator, pool_size: int, channels: int
 ) -> None:
     """All boxes of a map are the same, as those of padding are: thousands of terms in a sum."""
     height, width = 70, 80
     boxes = np.zeros((1, height * width, 4), np.float32)
     boxes[...] = [3.25, 4.5, 9.75, 6.5]
-    grad = rng.random((1, height * width, 4, 3), dtype=np.float32)
+    grad = rng.random((1, height * width, 4, channels), dtype=np.float32)
     argmax = rng.integers(0, pool_size + 1, grad.shape).astype(np.int32)
     got = backward(grad, boxes, argmax, pool_size, (1, height, width), handle)
     expected = reference.border_align_backward(grad, boxes, argmax, pool_size, height, width)
     check_accuracy(got, expected, 2e-7)  # 7e-7 if they were added up one by one
+
+
+@pytest.mark.parametrize("shape", [(1, 300, 290, 3), (1, 300, 290, 2), (2, 2, 400, 15)])
+def test_few_channels_of_large_maps(
+    handle: pymluops.Handle, rng: np.random.Generator, shape: tuple[int, int, int, int]
+) -> None:
+    """With more sums than a cache holds, and with fewer."""
+    n, height, width, channels = shape
+    boxes = random_boxes(rng, n, height, width).astype(np.float32)
+    grad = rng.standard_normal((n, height * width, 4, channels), dtype=np.float32)
+    argmax = rng.integers(0, 5, grad.shape).astype(np.int32)
+    got = backward(grad, boxes, argmax, 4, shape, handle)
+    expected = reference.border_align_backward(grad, boxes, argmax, 4, height, width)
+    check_accuracy(got, expected, FLOAT_BAR)
 
 
 @pytest.mark.parametrize("channels", [5, 64])
@@ -299,10 +314,11 @@ def test_backward_is_the_adjoint_of_sampling(
     assert right == pytest.approx(left, rel=1e-4, abs=1e-3)
 
 
-def test_gradients_outside_touch_nothing(handle: pymluops.Handle) -> None:
+@pytest.mark.parametrize("channels", [1, 20])
+def test_gradients_outside_touch_nothing(handle: pymluops.Handle, channels: int) -> None:
     boxes = np.zeros((1, 12, 4), np.float32)
     boxes[0, :, :] = [-5, -5, -2, -2]
-    grad = np.full((1, 12, 4, 20), np.nan, np.float32)
+    grad = np.full((1, 12, 4, channels), np.nan, np.float32)
     got = backward(grad, boxes, np.zeros(grad.shape, np.int32), 3, (1, 3, 4), handle)
     assert not got.any()
 

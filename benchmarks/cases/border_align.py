@@ -57,7 +57,8 @@ CASES = [
     _case(direction, size, channels, 2, group)
     for group, sizes in (
         ("table", [((7, 10), 256), ((25, 38), 256), ((100, 152), 256), ((100, 152), 128)]),
-        ("sweep", [((1, 1), 1), ((1, 1), 2048), ((25, 38), 1), ((25, 38), 24)]),
+        ("sweep", [((1, 1), 1), ((1, 1), 2048), *(((25, 38), c) for c in (1, 4, 16, 24))]),
+        ("sweep", [((100, 152), 1), ((100, 152), 64)]),
     )
     for size, channels in sizes
     for direction in ("forward", "backward")

@@ -42,7 +42,13 @@ static const struct mluop_rule rules[] = {
 
 /* Costs in samples of one channel, about 1/25 of a nanosecond: what is worth a second thread, and
    what a border costs whatever its channels. */
-enum { BLOCK_COST = 1 << 19, FIXED_COST = 1 << 11, COST_OF_GRADIENT = 16, SHARES_PER_THREAD = 8 };
+enum {
+  BLOCK_COST = 1 << 19,
+  FIXED_COST = 1 << 11,
+  FIXED_COST_FEW = 1 << 7,
+  COST_OF_GRADIENT = 16,
+  SHARES_PER_THREAD = 8
+};
 
 /* What the lesser jobs hand to a thread at least. */
 enum { PLAN_BOXES = 1 << 10, CHECK_ELEMENTS_PER_THREAD = 1 << 16 };
@@ -53,6 +59,10 @@ enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
 /* Hardware prefetches run ahead of what a thread reads in its scratch memory: without a gap they
    would take lines away that the next thread writes. */
 enum { APART_BYTES = 8 << 10 };
+
+/* Fewer channels than these, of maps whose sums stay in the caches of a core, the backward adds up
+   without plan and lines. */
+enum { FEW_CHANNELS = 16, FEW_SUMS = 1 << 18 };
 
 static int64_t round_up(int64_t value, int64_t unit) { return mluop_div_up(value, unit) * unit; }
 
@@ -88,13 +98,13 @@ static int64_t choose_samples(struct border_align_args *args) {
   return samples;
 }
 
-/* What to do about results that are too many for the caches. */
+/* What to do about results, or whatever a call touches, that are too many for the caches. */
 static void choose_stores(const struct mluop_call *call, struct border_align_args *args,
-                          int64_t bytes, const void *first, const void *second) {
+                          int64_t results, int64_t touched, const void *first, const void *second) {
   const uintptr_t addresses = (uintptr_t)first | (uintptr_t)second;
-  args->large = (size_t)bytes > call->handle->cache_bytes;
-  args->stream =
-      args->large && !args->is_half && addresses % 64 == 0 && args->C % CACHE_LINE_FLOATS == 0;
+  args->large = (size_t)touched > call->handle->cache_bytes;
+  args->stream = (size_t)results > call->handle->cache_bytes && !args->is_half &&
+                 addresses % 64 == 0 && args->C % CACHE_LINE_FLOATS == 0;
 }
 
 /* Plans the lists of borders, then runs a kernel over them; `extra` is what a thread needs besides
@@ -145,7 +155,8 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
       .map = input, .boxes = boxes, .rows_out = output, .argmax_out = argmax_idx};
   set_args(&call, &args);
   const int64_t borders = args.N * args.K * 4, samples = choose_samples(&args);
-  choose_stores(&call, &args, borders * args.C * 8, output, argmax_idx);
+  const int64_t results = borders * args.C * 8;
+  choose_stores(&call, &args, results, results, output, argmax_idx);
   struct mluop_job job = {.kernel = handle->kernels->border_align_forward,
                           .count = borders,
                           .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
@@ -175,6 +186,29 @@ static mluOpStatus_t fail_argmax(const struct mluop_call *call,
                     args->pool_size);
 }
 
+static int64_t sums_of_list(const struct border_align_args *args) {
+  return (args->H + 1) * (args->W + 1) * args->C;
+}
+
+/* The backward of few channels: no plan; a thread holds the sums of one list. */
+static mluOpStatus_t run_few(const struct mluop_call *call, struct border_align_args *args) {
+  const int64_t cost = args->K * (FIXED_COST_FEW + args->C * COST_OF_GRADIENT);
+  struct mluop_job job = {.kernel = call->handle->kernels->border_align_backward_few,
+                          .args = args,
+                          .count = args->N * 4,
+                          .grain = mluop_grain(BLOCK_COST, cost),
+                          .schedule = MLUOP_STATIC};
+  const int64_t threads = mluop_num_threads(call->handle);
+  const int64_t workers = mluop_min(threads, mluop_div_up(job.count, job.grain));
+  job.scratch_stride =
+      (size_t)round_up(sums_of_list(args) * (int64_t)sizeof(double), 64) + APART_BYTES;
+  const size_t bytes = (size_t)workers * job.scratch_stride;
+  job.scratch = mluop_scratch(call->handle, bytes);
+  if (job.scratch == NULL) return mluop_no_scratch(call, bytes);
+  mluop_parallel_for(call->handle, &job);
+  return MLUOP_STATUS_SUCCESS;
+}
+
 mluOpStatus_t mluOpBorderAlignBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void *grad_output,
     const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
@@ -197,7 +231,8 @@ mluOpStatus_t mluOpBorderAlignBackward(
   int64_t bad = elements;
   find_bad_argmax(&call, &args, &bad);
   if (bad < elements) return fail_argmax(&call, &args, bad);
-  choose_stores(&call, &args, elements * 4, grad_input, NULL);
+  if (args.C < FEW_CHANNELS && sums_of_list(&args) <= FEW_SUMS) return run_few(&call, &args);
+  choose_stores(&call, &args, elements * 4, elements * 12, grad_input, NULL);
   const int64_t lines = 2 * (args.H + args.W) * args.blocks * args.N;
   const int64_t line_cost = elements / lines * COST_OF_GRADIENT;
   const int64_t fair = lines / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(handle));
