@@ -12,6 +12,9 @@ struct carafe_shape {
   int is_half;
 };
 
+/* Channels that are done together, of one group or several. */
+enum { CARAFE_BLOCK_CHANNELS = 256 };
+
 /* How a job is cut into items: each does one row of a tile of columns of the map, for a block of
    channels. A block is either some whole groups (part == C) or a part of one (groups == 1). The
    rows of a strip follow each other, so that what was prepared for one serves the next. */

@@ -180,8 +180,10 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .weights = scratch,
                    .table = sum_lines,
                    .most_rows = carafe_max(1, SUM_LENGTH / a->K),
+                   .columns = SEGMENT,
                    .turn = args->plan.turn,
                    .ends = ends};
+  if (a->S > 1 && carafe_ring_rows(a) > w.most_rows) w.columns = TOTAL_PIXELS / PIXELS;
   for (int64_t index = begin; index < end; index++) {
     const struct carafe_item item = carafe_item_at(a, &args->plan, index);
     if (item.row >= a->H) continue;
@@ -191,7 +193,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     w.rows = carafe_window(item.row, a->K, a->H);
     w.first_row = w.rows.begin;
     for (int64_t j = item.column, next; j < item.column + item.columns; j = next) {
-      next = carafe_min(j + SEGMENT, item.column + item.columns);
+      next = carafe_min(j + w.columns, item.column + item.columns);
       walk_segment(&t, &w, j, next);
       if (w.turn > 0 && item.channel == 0) write_segment_ends(&t, &w, j, next);
     }

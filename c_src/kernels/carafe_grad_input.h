@@ -157,7 +157,8 @@ static void spread_part(const struct spread *s, int64_t part, int64_t begin, int
                    .table = spread_lines,
                    .row = item.row,
                    .rows = rows_in_reach(s),
-                   .most_rows = a->K};
+                   .most_rows = a->K,
+                   .columns = SEGMENT};
   w.first_row = w.rows.begin;
   for (int64_t y = w.rows.begin; y < w.rows.end; y++) {
     map.row[y - w.rows.begin] = ring_row(s, s->ring, part, y);

@@ -102,10 +102,14 @@ static void dot_tiles(struct mask_row *m, const struct mask_tile *tiles, int64_t
   }
 }
 
+/* The last vector begins within the one before it. */
 static void results_to_halves(uint16_t *to, const float *from, int64_t count) {
-  int64_t i = 0;
-  for (; i + VL <= count; i += VL) vf_store_half(to + i, vf_load(from + i));
-  if (i < count) vf_store_half_part(to + i, vf_load_part(from + i, count - i), count - i);
+  if (count < VL) {
+    vf_store_half_part(to, vf_load_part(from, count), count);
+    return;
+  }
+  for (int64_t i = 0; i + VL <= count; i += VL) vf_store_half(to + i, vf_load(from + i));
+  vf_store_half(to + count - VL, vf_load(from + count - VL));
 }
 
 /* Tiles of `pixels` pixels for window centres j, j + step, ... before end; pixel e of a tile is

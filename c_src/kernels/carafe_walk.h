@@ -11,6 +11,9 @@
    here that is done, so many groups before they are needed. */
 enum { ASK_GROUPS = 4, ASK_WEIGHTS = 768 };
 
+/* Pixels of a segment whose sums are made in parts, all channels. */
+enum { TOTAL_PIXELS = CARAFE_SEGMENT };
+
 /* What a walk over the rows of an item works with. */
 struct walk {
   const struct carafe_shape *shape;
@@ -22,6 +25,7 @@ struct walk {
   struct carafe_span rows; /* of the map under the windows */
   int64_t first_row;       /* that map->row[0] is */
   int64_t most_rows;       /* that are walked at once */
+  int64_t columns;         /* of a segment */
   int64_t turn;            /* of the map's channels and, if it is not 0, room for their ends */
   float *ends;
   int64_t converted_row; /* 0, or floats from row to row of the segment's weights, all converted */
@@ -38,24 +42,25 @@ struct tiles {
 /* Where the weights of a line are in the mask. */
 struct mask_line {
   int64_t first, step, pixel[PIXELS];
-  int64_t ask;  /* 0, or from there to those that are needed later */
-  int convert;  /* halves are converted as the walk comes to them, ... */
-  int whole;    /* ... and kept; otherwise only those of a block of rows are there */
-  int64_t room; /* for the weights of a pixel */
+  int64_t ask; /* 0, or from there to those that are needed later */
+  int64_t
+      room; /* 0, or for a pixel's weights in a block of rows, if it is converted when it comes */
 };
 
+/* The last vector begins within the one before it: parts of vectors are slower. */
 static void convert_halves(float *to, const void *halves, int64_t from, int64_t count) {
-  int64_t i = 0;
-  for (; i + VL <= count; i += VL) vf_store(to + i, vf_load_as(halves, from + i, 1));
-  if (i < count) {
-    vf_store_part(to + i, vf_load_part_as(halves, from + i, count - i, 1), count - i);
+  if (count < VL) {
+    vf_store_part(to, vf_load_part_as(halves, from, count, 1), count);
+    return;
   }
+  for (int64_t i = 0; i + VL <= count; i += VL) vf_store(to + i, vf_load_as(halves, from + i, 1));
+  vf_store(to + count - VL, vf_load_as(halves, from + count - VL, 1));
 }
 
 /* Weights of a line, `count` of each pixel from number `from` on. */
 static void convert_line(const struct line *t, const struct walk *w, const struct mask_line *m,
                          int64_t from, int64_t count, int pixels) {
-  float *to = w->weights + (m->whole ? from : 0);
+  float *to = w->weights;
   int64_t first = m->first + from;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     for (int e = 0; e < pixels; e++) {
@@ -74,7 +79,7 @@ static void convert_segment(struct walk *w, int64_t pixel, int64_t columns) {
   const struct carafe_shape *a = w->shape;
   const int64_t block = w->item->groups * a->K * a->K, pixels = columns * a->S;
   w->converted_row = 0;
-  if (!a->is_half || SEGMENT * a->S * a->S * block > CARAFE_SEGMENT_WEIGHTS) return;
+  if (!a->is_half || w->columns * a->S * a->S * block > CARAFE_SEGMENT_WEIGHTS) return;
   w->converted_row = carafe_padded(pixels * block);
   for (int64_t u = 0; u < a->S; u++) {
     const int64_t from = ((pixel + u * a->S * a->W) * a->G + w->item->group) * a->K * a->K;
@@ -89,25 +94,22 @@ static void convert_segment(struct walk *w, int64_t pixel, int64_t columns) {
   }
 }
 
-/* Where the weights of the line are, for group g of the item, whose channels take `cuts` walks.
-   Halves that are not converted yet go tile by tile. */
+/* Where the weights of the line are, for group g of the item. */
 static void see_weights(struct line *t, const struct walk *w, const struct tiles *tiles, int64_t g,
-                        int64_t cuts, struct mask_line *m) {
+                        struct mask_line *m) {
   const struct carafe_shape *a = w->shape;
   const int64_t taps = a->K * a->K, groups = w->item->groups;
   m->first = (tiles->pixel * a->G + w->item->group + g) * taps;
   m->step = tiles->step * a->G * taps;
-  m->convert = a->is_half && w->converted_row == 0;
-  m->whole = !m->convert || cuts > 1;
-  m->room = m->whole ? taps : carafe_min(w->most_rows * a->K, taps);
+  m->room = a->is_half && w->converted_row == 0 ? carafe_min(w->most_rows * a->K, taps) : 0;
   for (int e = 0; e < tiles->pixels; e++) {
     m->pixel[e] = tiles->offset[e] * a->G * taps;
-    t->weights_pixel[e] = m->convert ? e * m->room : m->pixel[e];
+    t->weights_pixel[e] = m->room > 0 ? e * m->room : m->pixel[e];
   }
   if (!a->is_half) {
     t->weights = (const float *)w->mask + m->first;
     t->weights_step = m->step;
-  } else if (m->convert) {
+  } else if (m->room > 0) {
     t->weights = w->weights;
     t->weights_step = tiles->pixels * m->room;
   } else {
@@ -125,62 +127,66 @@ static int64_t ask_distance(const struct line *t, const struct walk *w, int64_t 
   const int64_t taps = t->K * t->K, groups = w->item->groups;
   if (groups < 2 * ASK_GROUPS || w->shape->G * taps < ASK_WEIGHTS) return 0;
   if (g + ASK_GROUPS < groups) return ASK_GROUPS * taps;
-  return (SEGMENT * w->shape->S * w->shape->G + ASK_GROUPS - groups) * taps;
+  return (w->columns * w->shape->S * w->shape->G + ASK_GROUPS - groups) * taps;
+}
+
+/* All channels of group g, in cuts, for the rows of the map that the line has. */
+static void walk_channels(struct line *t, const struct walk *w, const struct tiles *tiles,
+                          int64_t g, float *total) {
+  const struct carafe_shape *a = w->shape;
+  const struct carafe_item *item = w->item;
+  const int64_t block = tiles->pixel * a->G + item->group + g;
+  const int64_t all = carafe_div_up(item->length, VL), cuts = carafe_div_up(all, VECTORS);
+  for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
+    const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
+    t->channel = g * t->map->group + begin * VL;
+    t->length = carafe_min(item->length - begin * VL, vectors * VL);
+    t->at = block * a->C + item->channel + begin * VL - w->turn;
+    t->total = total != NULL ? total + begin * VL * TOTAL_PIXELS : NULL;
+    t->ends = NULL;
+    if (w->turn > 0 && item->channel + begin * VL < CARAFE_PAD) {
+      t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL;
+      t->ends_step = tiles->step * item->groups * CARAFE_PAD;
+    }
+    w->table[a->S > 1][tiles->pixels - 1][vectors - 1](t);
+    t->ask = 0;
+    begin += vectors;
+  }
 }
 
 /* All rows under the windows; many of them in blocks, whose sums are added up. */
-static void walk_rows(struct line *t, const struct walk *w, line_function *pass,
-                      struct mask_line *m, int pixels) {
+static void walk_rows(struct line *t, const struct walk *w, const struct tiles *tiles, int64_t g) {
+  struct mask_line mask;
+  see_weights(t, w, tiles, g, &mask);
+  mask.ask = ask_distance(t, w, g);
+  t->ask = w->shape->is_half ? 0 : mask.ask;
+  float totals[TOTAL_PIXELS * CARAFE_BLOCK_CHANNELS];
+  const int blocks = w->rows.end - w->rows.begin > w->most_rows;
   const float *weights = t->weights;
-  float total[SEGMENT * PIXELS * VECTORS * VL];
-  t->total = w->rows.end - w->rows.begin > w->most_rows ? total : NULL;
   for (int64_t y = w->rows.begin; y < w->rows.end; y += w->most_rows) {
     const int64_t from = (y - w->row + (t->K - 1) / 2) * t->K;
     t->rows = t->map->row + (y - w->first_row);
     t->row_count = carafe_min(w->most_rows, w->rows.end - y);
-    t->weights = weights + (m->whole ? from : 0);
+    t->weights = weights + (mask.room > 0 ? 0 : from);
     t->first = y == w->rows.begin;
     t->final = y + t->row_count == w->rows.end;
-    if (m->convert) {
-      if (t->total != NULL) m->ask = t->final ? 0 : t->row_count * t->K;
-      convert_line(t, w, m, from, t->row_count * t->K, pixels);
+    if (mask.room > 0) {
+      if (blocks) mask.ask = t->final ? 0 : t->row_count * t->K;
+      convert_line(t, w, &mask, from, t->row_count * t->K, tiles->pixels);
     }
-    pass(t);
+    walk_channels(t, w, tiles, g, blocks ? totals : NULL);
   }
-  t->weights = weights;
 }
 
 static void walk_tiles(struct line *t, const struct walk *w, const struct tiles *tiles) {
   const struct carafe_shape *a = w->shape;
-  const int pixels = tiles->pixels;
-  const int64_t all = carafe_div_up(w->item->length, VL), cuts = carafe_div_up(all, VECTORS);
-  const int64_t ends_row = carafe_ends_row(a), ends = w->item->groups * CARAFE_PAD;
   t->values_step = tiles->step * a->G * a->C;
-  for (int e = 0; e < pixels; e++) {
+  for (int e = 0; e < tiles->pixels; e++) {
     t->values_pixel[e] = tiles->offset[e] * a->G * a->C;
-    t->ends_pixel[e] = (tiles->row[e] * ends_row + tiles->at[e]) * ends;
+    t->ends_pixel[e] =
+        (tiles->row[e] * carafe_ends_row(a) + tiles->at[e]) * w->item->groups * CARAFE_PAD;
   }
-  for (int64_t g = 0; g < w->item->groups; g++) {
-    const int64_t block = tiles->pixel * a->G + w->item->group + g;
-    struct mask_line mask;
-    see_weights(t, w, tiles, g, cuts, &mask);
-    mask.ask = ask_distance(t, w, g);
-    t->ask = a->is_half ? 0 : mask.ask;
-    for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
-      const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
-      t->channel = g * t->map->group + begin * VL;
-      t->length = carafe_min(w->item->length - begin * VL, vectors * VL);
-      t->at = block * a->C + w->item->channel + begin * VL - w->turn;
-      t->ends = NULL;
-      if (w->turn > 0 && w->item->channel + begin * VL < CARAFE_PAD) {
-        t->ends = w->ends + ((tiles->slot + 1) * w->item->groups + g) * CARAFE_PAD + begin * VL;
-        t->ends_step = tiles->step * ends;
-      }
-      walk_rows(t, w, w->table[a->S > 1][pixels - 1][vectors - 1], &mask, pixels);
-      mask.convert = 0;
-      begin += vectors;
-    }
-  }
+  for (int64_t g = 0; g < w->item->groups; g++) walk_rows(t, w, tiles, g);
 }
 
 /* Neighbours whose windows overlap by all but 3 columns, or, where they do not overlap, by 1. */
@@ -202,7 +208,7 @@ static void walk_neighbours(struct line *t, const struct walk *w, int64_t pixel,
   walk_tiles(t, w, &tiles);
 }
 
-/* Window centres [begin, end) of row w->row; at most SEGMENT of them. */
+/* Window centres [begin, end) of row w->row; at most w->columns of them. */
 static void walk_segment(struct line *t, struct walk *w, int64_t begin, int64_t end) {
   const struct carafe_shape *a = w->shape;
   const int64_t S = a->S, pixel = (w->item->n * a->H + w->row) * S * S * a->W + begin * S;
@@ -230,8 +236,8 @@ static void walk_segment(struct line *t, struct walk *w, int64_t begin, int64_t 
 }
 
 static inline void walk_columns(struct line *t, struct walk *w, int64_t begin, int64_t end) {
-  for (int64_t j = begin; j < end; j += SEGMENT) {
-    walk_segment(t, w, j, carafe_min(j + SEGMENT, end));
+  for (int64_t j = begin; j < end; j += w->columns) {
+    walk_segment(t, w, j, carafe_min(j + w->columns, end));
   }
 }
 

@@ -7,9 +7,6 @@
 #include "core/internal.h"
 #include "kernels/carafe.h"
 
-/* Channels that are done together, of one group or of several. */
-enum { CARAFE_BLOCK_CHANNELS = 256 };
-
 /* Expects shape and data of `args`; everything else is set here. */
 void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args);
 
