@@ -224,6 +224,12 @@ WAYS = {
     "few RoIs on a large map": {"shape": (1, 64, 96, 48), "rois": 3, "ratio": 2},
     "many RoIs on a small map": {"shape": (1, 9, 11, 20), "rois": 300, "ratio": 0},
     "few channels": {"shape": (2, 20, 30, 3), "rois": 100, "ratio": 0},
+    "one channel": {"shape": (2, 40, 150, 1), "rois": 60, "ratio": 2},
+    "one channel, few RoIs": {"shape": (1, 90, 150, 1), "rois": 3, "ratio": 2},
+    "two rows": {"shape": (1, 2, 300, 5), "rois": 30, "ratio": 2},
+    "two columns": {"shape": (1, 300, 2, 130), "rois": 30, "ratio": 2},
+    "the most of few channels": {"shape": (1, 64, 96, 127), "rois": 40, "ratio": 0},
+    "no longer few channels": {"shape": (1, 64, 96, 128), "rois": 40, "ratio": 0},
     "larger than the cache": {"shape": (1, 33, 34, 8192), "rois": 40, "ratio": 2},
     "larger than the cache, few RoIs": {"shape": (1, 33, 34, 8192), "rois": 4, "ratio": 2},
     "bins of many tiles": {"shape": (1, 60, 70, 512), "rois": 20, "ratio": 0, "pooled": (1, 1)},
@@ -459,18 +465,24 @@ def test_bad_images_are_named_and_change_nothing(image: float, handle: pymluops.
 # -------------------------------------------------------------------- threads, guards, modes
 
 
-@pytest.mark.parametrize("shape", [(2, 40, 80, 64), (1, 7, 7, 24), (1, 30, 30, 1)], ids=str)
+THREADS_SHAPES = [(2, 40, 80, 64), (1, 7, 7, 24), (1, 30, 30, 1), (1, 40, 80, 130)]
+
+
+@pytest.mark.parametrize("shape", THREADS_SHAPES, ids=str)
 @pytest.mark.parametrize(("rois", "ratio"), [(400, 0), (12, 2)])
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
 def test_threads_do_not_change_bits(
     shape: tuple,
     rois: int,
     ratio: int,
+    half: bool,
     for_each_thread_count: Callable[[Callable[[], object]], list],
     handle: pymluops.Handle,
     rng: np.random.Generator,
 ) -> None:
     call = random_call(rng, shape, rois, ratio=ratio, offset=GIVEN)
-    grad = rng.standard_normal((rois, 2, 3, shape[3])).astype(np.float32)
+    call = as_half(call) if half else call
+    grad = rng.standard_normal((rois, 2, 3, shape[3])).astype(call.x.dtype)
     results = for_each_thread_count(
         lambda: bits(call.forward(handle)) + bits(call.backward(handle, grad))
     )

@@ -41,7 +41,7 @@ struct deform_roi_pool_blocks {
 /* grad_input is cut into tiles, each of which belongs to one thread. A list per tile has the bins
    that may touch it; a bin that may touch more than `max_tiles` is in the list of its image
    instead. */
-enum { DEFORM_ROI_POOL_TILE_PIXELS = 512 };
+enum { DEFORM_ROI_POOL_TILE_PIXELS = 1024, DEFORM_ROI_POOL_TILE_SIDE = 64 };
 
 /* The lists of a bin: `across` of each of `down` rows of tiles. */
 struct deform_roi_pool_place {
@@ -110,11 +110,12 @@ struct deform_roi_pool_args {
   int64_t sampling_ratio;
   float spatial_scale, gamma;
   int is_half;
-  int stream;                     /* a float result is larger than the caches */
-  int in_place;                   /* grad_input is cleared first, and its tiles are added to it */
-  int64_t parts, part_channels;   /* forward: the channels of a bin are shared out */
-  int look_ahead;                 /* bins need the whole map: forward prefetches its rows */
-  double bin_pixels;              /* that a bin reads, on average and roughly */
+  int stream;                   /* a float result is larger than the caches */
+  int in_place;                 /* grad_input is cleared first, and its tiles are added to it */
+  int dense;                    /* tiles are cleared as a whole, not the pixels that are touched */
+  int64_t parts, part_channels; /* forward: the channels of a bin are shared out */
+  int look_ahead;               /* bins need the whole map: forward prefetches its rows */
+  double bin_pixels;            /* that a bin reads, on average and roughly */
   int64_t max_taps_h, max_taps_w; /* of one bin */
   struct deform_roi_pool_blocks blocks;
   struct deform_roi_pool_tiles tiles;

@@ -79,7 +79,7 @@ MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
 }
 
 /* All pixels of the tile. */
-MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, struct tile *tile,
                              struct deform_roi_pool_batch *batch, struct channels channels,
                              int is_half) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
@@ -97,13 +97,14 @@ MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, const struct 
           prefetch_some(pixel + a->W * a->C * element, rest * element, 0);
           if (a->in_place) prefetch_some((const char *)(sums + tile->pitch), rest * 4, 1);
         }
+        touch(tile, y, UINT64_C(1) << x);
         sum_visits(a, batch, visits[0], visits[1], sums, pixel, channels, is_half);
       }
     }
   }
 }
 
-MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, struct tile *tile,
                                struct deform_roi_pool_batch *batch, int is_half) {
   struct channels channels = {0, VL, VECTORS};
   for (; channels.first + VECTORS * VL <= a->C; channels.first += VECTORS * VL) {
@@ -121,22 +122,7 @@ MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, const struc
   if (channels.part > 0) sum_pixels(a, tile, batch, channels, is_half);
 }
 
-/* Where the slopes of a bin from tile `list` belong. */
-static inline struct deform_roi_pool_slopes *slopes_at(const struct deform_roi_pool_args *a,
-                                                       uint32_t entry, int64_t list) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
-  const struct deform_roi_pool_place *place = &tiles->places[entry];
-  const int64_t down = (list - place->list) / tiles->across;
-  const int64_t across = (list - place->list) % tiles->across;
-  return &tiles->slopes[entry * tiles->max_tiles + down * place->across + across];
-}
-
-/* Those of the bins of an image are left to grad_offset. */
-MLUOP_INLINE int keeps_slopes(const struct deform_roi_pool_args *a, int64_t list) {
-  return a->tiles.slopes != NULL && list < a->tiles.count;
-}
-
-static void sum_batch(const struct deform_roi_pool_args *a, const struct tile *tile,
+static void sum_batch(const struct deform_roi_pool_args *a, struct tile *tile,
                       struct deform_roi_pool_batch *batch, int64_t list) {
   sort_visits(a, batch);
   if (a->is_half) {
@@ -152,7 +138,7 @@ static void sum_batch(const struct deform_roi_pool_args *a, const struct tile *t
 }
 
 /* The bins of a list in batches. */
-static void sum_list(const struct deform_roi_pool_args *a, const struct tile *tile,
+static void sum_list(const struct deform_roi_pool_args *a, struct tile *tile,
                      struct deform_roi_pool_batch *batch, int64_t list) {
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
   for (uint32_t i = tiles->starts[list]; i < tiles->starts[list + 1]; i++) {
@@ -177,7 +163,7 @@ void MLUOP_VARIANT(deform_roi_pool_add_pixels)(const void *vargs, int64_t begin,
   batch->bin_count = batch->visit_count = batch->tap_count = 0;
   for (int64_t list = begin; list < end; list++) {
     struct tile tile;
-    if (!start_tile(a, list, scratch, &tile)) continue;
+    start_tile(a, list, scratch, &tile);
     sum_list(a, &tile, batch, list);
     sum_list(a, &tile, batch, a->tiles.count + tile.image);
     if (!a->in_place) store_tile(a, &tile);

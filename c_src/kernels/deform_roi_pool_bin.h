@@ -43,6 +43,14 @@ static inline void stream_run(float *to, const float *from, int64_t count) {
   for (; i < count; i++) vf_stream_one(to + i, from[i]);
 }
 
+static inline void stream_zeros(float *to, int64_t count) {
+  const int64_t past = (int64_t)((uintptr_t)to % (VL * sizeof(float)) / sizeof(float));
+  int64_t i = past == 0 ? 0 : VL - past < count ? VL - past : count;
+  for (int64_t k = 0; k < i; k++) vf_stream_one(to + k, 0.0f);
+  for (; i + VL <= count; i += VL) vf_stream(to + i, vf_set(0.0f));
+  for (; i < count; i++) vf_stream_one(to + i, 0.0f);
+}
+
 /* The samples of an axis numbered by growing coordinate, also when the RoI is inverted. Rounding is
    monotone, so this never falls as i grows. */
 MLUOP_INLINE float sample_at(const struct axis *axis, int64_t i) {

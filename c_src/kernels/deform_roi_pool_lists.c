@@ -7,21 +7,15 @@
 
 /* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
    more; those at the rim if there are none. A NaN counts as 0. */
-static struct range reach(float start, float bin, int64_t extent) {
-  const float other = start + bin;
-  const float low = other < start ? other : start, high = other < start ? start : other;
+static inline struct range reach(float start, float bin, int64_t extent) {
+  const float other = start + bin, rim = (float)(extent - 1);
+  float low = other < start ? other : start, high = other < start ? start : other;
   const float slack = 1e-6f * ((high < 0.0f ? -high : high) + (low < 0.0f ? -low : low));
-  const int64_t rim = extent - 1;
-  struct range range = {0, 1};
-  if (low - slack > 0.0f) range.begin = low - slack < (float)rim ? (int64_t)(low - slack) : rim;
-  if (high + slack > 1.0f) {
-    range.end = high + slack < (float)rim ? (int64_t)(high + slack) + 1 : rim;
-  }
-  if (range.begin > rim) range.begin = rim;
-  if (range.end > rim) range.end = rim;
-  if (range.end < range.begin) range.end = range.begin;
-  range.end++;
-  return range;
+  low = low - slack > 0.0f ? low - slack : 0.0f;
+  high = high + slack > 0.0f ? high + slack : 0.0f;
+  const int64_t first = (int64_t)(low < rim ? low : rim);
+  const int64_t last = (int64_t)(high < rim ? high : rim) + 1;
+  return (struct range){first < extent ? first : extent - 1, last < extent ? last + 1 : extent};
 }
 
 static struct deform_roi_pool_place place_of(const struct deform_roi_pool_args *a,

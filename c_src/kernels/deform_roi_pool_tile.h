@@ -12,6 +12,8 @@ struct tile {
   struct range rows, cols;
   float *sums;           /* of its first pixel */
   int64_t stride, pitch; /* floats from pixel to pixel and from row to row */
+  /* Bit x of touched[y]: pixel x of row y has sums. The memory of the others is not set yet. */
+  uint64_t touched[DEFORM_ROI_POOL_TILE_SIDE];
 };
 
 static inline struct range part_of(int64_t index, int64_t size, int64_t extent) {
@@ -19,37 +21,53 @@ static inline struct range part_of(int64_t index, int64_t size, int64_t extent) 
   return (struct range){begin, begin + size < extent ? begin + size : extent};
 }
 
-static inline void find_tile(const struct deform_roi_pool_args *a, int64_t number,
-                             struct tile *tile) {
+/* Finds a tile and where it is summed. In a buffer pixels are filled up to whole vectors. */
+static inline void start_tile(const struct deform_roi_pool_args *a, int64_t number, float *buffer,
+                              struct tile *tile) {
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
   const int64_t row = number / tiles->across, col = number % tiles->across;
   tile->image = row / tiles->down;
   tile->rows = part_of(row % tiles->down, INT64_C(1) << tiles->shift_h, a->H);
   tile->cols = part_of(col, INT64_C(1) << tiles->shift_w, a->W);
+  if (a->in_place) {
+    tile->stride = a->C;
+    tile->pitch = a->W * a->C;
+    tile->sums = (float *)a->grad_input + (tile->image * a->H + tile->rows.begin) * tile->pitch +
+                 tile->cols.begin * a->C;
+  } else {
+    tile->stride = a->C == 1 ? 1 : (a->C + VL - 1) / VL * VL;
+    tile->pitch = (tile->cols.end - tile->cols.begin) * tile->stride;
+    tile->sums = buffer;
+  }
+  if (a->dense && !a->in_place) {
+    const int64_t floats = (tile->rows.end - tile->rows.begin) * tile->pitch;
+    memset(buffer, 0, (size_t)floats * sizeof(*buffer));
+  }
+  memset(tile->touched, a->dense ? 0xff : 0,
+         (size_t)(tile->rows.end - tile->rows.begin) * sizeof(*tile->touched));
 }
 
-/* Whether a bin is in the list of a tile or of its image. */
-MLUOP_INLINE int is_touched(const struct deform_roi_pool_args *a, int64_t list) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
-  const int64_t of_image = tiles->count + list / (tiles->down * tiles->across);
-  return tiles->starts[list] < tiles->starts[list + 1] ||
-         tiles->starts[of_image] < tiles->starts[of_image + 1];
+/* The first run of ones in `bits`, which has some. */
+MLUOP_INLINE struct range first_run(uint64_t bits) {
+  const int64_t begin = __builtin_ctzll(bits);
+  const uint64_t past = ~(bits >> begin);
+  return (struct range){begin, past == 0 ? 64 : begin + __builtin_ctzll(past)};
 }
 
-static inline void place_in_result(const struct deform_roi_pool_args *a, struct tile *tile) {
-  tile->stride = a->C;
-  tile->pitch = a->W * a->C;
-  tile->sums = (float *)a->grad_input + (tile->image * a->H + tile->rows.begin) * tile->pitch +
-               tile->cols.begin * a->C;
+MLUOP_INLINE uint64_t bits_of(struct range run) {
+  return (run.end == 64 ? 0 : UINT64_C(1) << run.end) - (UINT64_C(1) << run.begin);
 }
 
-/* Pixels are filled up to whole vectors. */
-static inline void place_in_buffer(const struct deform_roi_pool_args *a, struct tile *tile,
-                                   float *buffer) {
-  tile->stride = (a->C + VL - 1) / VL * VL;
-  tile->pitch = (tile->cols.end - tile->cols.begin) * tile->stride;
-  tile->sums = buffer;
-  memset(buffer, 0, (size_t)((tile->rows.end - tile->rows.begin) * tile->pitch) * sizeof(*buffer));
+/* Makes the sums of the pixels in `cols` 0, unless they have been touched before. */
+MLUOP_INLINE void touch(struct tile *tile, int64_t row, uint64_t cols) {
+  uint64_t fresh = cols & ~tile->touched[row];
+  tile->touched[row] |= cols;
+  while (fresh != 0) {
+    const struct range run = first_run(fresh);
+    memset(tile->sums + row * tile->pitch + run.begin * tile->stride, 0,
+           (size_t)((run.end - run.begin) * tile->stride) * sizeof(float));
+    fresh &= ~bits_of(run);
+  }
 }
 
 /* Stores a run of floats of the tile as elements from `at`. */
@@ -61,7 +79,10 @@ MLUOP_INLINE void store_run(const struct deform_roi_pool_args *a, int64_t at, co
   }
   int64_t c = 0;
   for (; c + VL <= count; c += VL) vf_store_as(a->grad_input, at + c, vf_load(sum + c), is_half);
-  if (c < count) vf_store_part_as(a->grad_input, at + c, vf_load(sum + c), count - c, is_half);
+  if (c < count) {
+    const vf rest = vf_load_part(sum + c, count - c);
+    vf_store_part_as(a->grad_input, at + c, rest, count - c, is_half);
+  }
 }
 
 static inline int64_t pixel_of(const struct deform_roi_pool_args *a, const struct tile *tile,
@@ -69,46 +90,66 @@ static inline int64_t pixel_of(const struct deform_roi_pool_args *a, const struc
   return ((tile->image * a->H + tile->rows.begin + row) * a->W + tile->cols.begin + col) * a->C;
 }
 
-static inline void store_tile(const struct deform_roi_pool_args *a, const struct tile *tile) {
-  const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
-  /* Pixels that are as wide in the tile as in grad_input make one run per row. */
+/* Stores zeros for `count` elements from `at`. */
+static inline void clear_run(const struct deform_roi_pool_args *a, int64_t at, int64_t count) {
+  const int64_t element = a->is_half ? 2 : 4;
+  if (a->stream) {
+    stream_zeros((float *)a->grad_input + at, count);
+  } else {
+    memset((char *)a->grad_input + at * element, 0, (size_t)(count * element));
+  }
+}
+
+/* Stores the sums of a run of pixels of a row. */
+static inline void store_pixels(const struct deform_roi_pool_args *a, const struct tile *tile,
+                                int64_t row, struct range run) {
+  /* Pixels that are as wide in the tile as in grad_input make one run of floats. */
   const int whole = tile->stride == a->C;
-  const int64_t runs = whole ? 1 : cols, length = whole ? cols * a->C : a->C;
-  const float *sum = tile->sums;
-  for (int64_t row = 0; row < rows; row++) {
-    for (int64_t i = 0; i < runs; i++, sum += whole ? length : tile->stride) {
-      if (a->is_half) {
-        store_run(a, pixel_of(a, tile, row, i), sum, length, 1);
-      } else {
-        store_run(a, pixel_of(a, tile, row, i), sum, length, 0);
-      }
+  const int64_t runs = whole ? 1 : run.end - run.begin;
+  const int64_t length = whole ? (run.end - run.begin) * a->C : a->C;
+  const float *sums = tile->sums + row * tile->pitch + run.begin * tile->stride;
+  for (int64_t i = 0; i < runs; i++, sums += tile->stride) {
+    const int64_t at = pixel_of(a, tile, row, run.begin + i);
+    if (a->is_half) {
+      store_run(a, at, sums, length, 1);
+    } else {
+      store_run(a, at, sums, length, 0);
     }
   }
 }
 
-/* A tile that no bin touches. */
-static inline void clear_tile(const struct deform_roi_pool_args *a, const struct tile *tile) {
+/* Stores what has been summed in a buffer, and zeros for the other pixels. */
+static inline void store_tile(const struct deform_roi_pool_args *a, const struct tile *tile) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
-  const size_t element = a->is_half ? 2 : 4;
+  const uint64_t all = bits_of((struct range){0, cols});
   for (int64_t row = 0; row < rows; row++) {
-    memset((char *)a->grad_input + (size_t)pixel_of(a, tile, row, 0) * element, 0,
-           (size_t)(cols * a->C) * element);
+    for (uint64_t left = all; left != 0;) {
+      const int touched = (int)(tile->touched[row] >> __builtin_ctzll(left) & 1);
+      const struct range run =
+          first_run(left & (touched ? tile->touched[row] : ~tile->touched[row]));
+      if (!touched) {
+        clear_run(a, pixel_of(a, tile, row, run.begin), (run.end - run.begin) * a->C);
+      } else {
+        store_pixels(a, tile, row, run);
+      }
+      left &= ~bits_of(run);
+    }
   }
 }
 
-/* Finds a tile and where it is summed. Returns 0 if no bin touches it; then it is done. */
-static inline int start_tile(const struct deform_roi_pool_args *a, int64_t list, float *buffer,
-                             struct tile *tile) {
-  find_tile(a, list, tile);
-  if (a->in_place) {
-    place_in_result(a, tile);
-  } else if (is_touched(a, list)) {
-    place_in_buffer(a, tile, buffer);
-  } else {
-    clear_tile(a, tile);
-    return 0;
-  }
-  return is_touched(a, list);
+/* Where the slopes of a bin from tile `list` belong. */
+static inline struct deform_roi_pool_slopes *slopes_at(const struct deform_roi_pool_args *a,
+                                                       uint32_t entry, int64_t list) {
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct deform_roi_pool_place *place = &tiles->places[entry];
+  const int64_t down = (list - place->list) / tiles->across;
+  const int64_t across = (list - place->list) % tiles->across;
+  return &tiles->slopes[entry * tiles->max_tiles + down * place->across + across];
+}
+
+/* Those of the bins of an image are left to grad_offset. */
+MLUOP_INLINE int keeps_slopes(const struct deform_roi_pool_args *a, int64_t list) {
+  return a->tiles.slopes != NULL && list < a->tiles.count;
 }
 
 /* Of the gradient of a bin up to so many bytes are prefetched, well before they are needed: in the

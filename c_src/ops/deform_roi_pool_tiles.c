@@ -12,6 +12,9 @@ enum { MAX_TILES = 16, FEW_ENTRIES = 1 << 15 };
    time; a bin of so many pixels is large. */
 static const double many_visits = 2.0, too_many_visits = 256.0, large_bin = 1024.0;
 
+/* Of so few channels a visit to a pixel costs less than to sort it. */
+enum { FEW_CHANNELS = 128 };
+
 /* Bins that are put into lists together. */
 enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
 
@@ -25,9 +28,12 @@ static void count_tiles(struct deform_roi_pool_args *args) {
   tiles->count = args->N * tiles->down * tiles->across;
 }
 
-static bool may_double(const struct deform_roi_pool_args *args) {
+/* Whether a side of a tile, and the tile with it, may be doubled. */
+static bool may_double(const struct deform_roi_pool_args *args, int side_shift, int64_t extent) {
   const int shift = args->tiles.shift_h + args->tiles.shift_w + 1;
-  return INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS && args->C << shift <= TILE_FLOATS;
+  const int64_t side = INT64_C(1) << side_shift;
+  return side < extent && side < DEFORM_ROI_POOL_TILE_SIDE &&
+         INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS && args->C << shift <= TILE_FLOATS;
 }
 
 /* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: the
@@ -35,12 +41,11 @@ static bool may_double(const struct deform_roi_pool_args *args) {
 void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
   tiles->shift_h = tiles->shift_w = 0;
-  while (tiles->shift_h < TILE_SHIFT_H && INT64_C(1) << tiles->shift_h < args->H &&
-         may_double(args)) {
+  while (tiles->shift_h < TILE_SHIFT_H && may_double(args, tiles->shift_h, args->H)) {
     tiles->shift_h++;
   }
-  while (INT64_C(1) << tiles->shift_w < args->W && may_double(args)) tiles->shift_w++;
-  while (INT64_C(1) << tiles->shift_h < args->H && may_double(args)) tiles->shift_h++;
+  while (may_double(args, tiles->shift_w, args->W)) tiles->shift_w++;
+  while (may_double(args, tiles->shift_h, args->H)) tiles->shift_h++;
   count_tiles(args);
   while (tiles->count < MIN_TILES &&
          args->C << (tiles->shift_h + tiles->shift_w) > LEAST_TILE_FLOATS &&
@@ -111,20 +116,27 @@ static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args)
   mluop_parallel_for(handle, &job);
 }
 
+/* How many bins touch a pixel, on average and roughly. */
+static double visits_per_pixel(const struct deform_roi_pool_args *args) {
+  const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
+  return visits / (double)(args->N * args->H * args->W);
+}
+
 /* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. Large bins are
    sorted as well: their slopes then come from many tiles, and not from one thread each. */
 static bool worth_sorting(const struct deform_roi_pool_args *args) {
-  const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
-  const double visits_per_pixel = visits / (double)(args->N * args->H * args->W);
-  if (args->offset == NULL) return visits_per_pixel >= too_many_visits;
-  return visits_per_pixel >= many_visits || args->bin_pixels >= large_bin;
+  const double visits = visits_per_pixel(args);
+  if (args->offset == NULL || args->C < FEW_CHANNELS) return visits >= too_many_visits;
+  return visits >= many_visits || args->bin_pixels >= large_bin;
 }
 
 void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
   list_bins(handle, args);
   if (args->in_place) clear(handle, args);
   const bool by_pixel = worth_sorting(args);
-  if (!by_pixel) args->tiles.slopes = NULL;
+  args->dense = args->in_place || visits_per_pixel(args) >= 1.0;
+  /* In place few bins mostly wait for memory: in two jobs their work is shared out better. */
+  if (!by_pixel && args->in_place && args->C >= FEW_CHANNELS) args->tiles.slopes = NULL;
   const int64_t items = args->tiles.count;
   const int64_t shares = 16 * (int64_t)mluop_num_threads(handle);
   int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
