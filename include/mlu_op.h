@@ -691,10 +691,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int
  * The forward of deformable RoI pooling: each region is cut into bins, each bin may be moved, and
  * the result is the mean of bilinear samples on a grid over the bin.
  *
- * Row r of rois is (image, x1, y1, x2, y2). On the map the region starts at (x1, y1) *
- * spatial_scale
- * - 0.5 and is roi_w x roi_h pixels large; a bin is bin_w = roi_w / pooled_width wide and bin_h =
- * roi_h / pooled_height high. Bin (ph, pw) has grid_h x grid_w samples, at
+ * Row r of rois is (image, x1, y1, x2, y2). On the map the region starts at
+ * (x1, y1) * spatial_scale - 0.5 and is roi_w x roi_h pixels large; a bin is
+ * bin_w = roi_w / pooled_width wide and bin_h = roi_h / pooled_height high. Bin (ph, pw) has
+ * grid_h x grid_w samples, at
  *
  *     y = y1 + gamma * roi_h * offset[r, 1, ph, pw] + ph * bin_h + (iy + 0.5) * bin_h / grid_h
  *     x = x1 + gamma * roi_w * offset[r, 0, ph, pw] + pw * bin_w + (ix + 0.5) * bin_w / grid_w
@@ -733,23 +733,24 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int
  * Results are the same bits for any number of threads.
  *
  * @return The first of these that fits; output is untouched unless the status is SUCCESS:
- *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor other than offset_desc is NULL; N is 0; rois
- * or output is empty.
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor other than offset_desc is NULL; N is 0;
+ *     rois or output is empty.
  *   - MLUOP_STATUS_SUCCESS, with nothing written: input is empty.
  *   - MLUOP_STATUS_BAD_PARAM: the layout or number of dims of input or output is wrong.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
- *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together; pooled_height
- * or pooled_width is below 1.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together;
+ *     pooled_height or pooled_width is below 1.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
- *   - MLUOP_STATUS_BAD_PARAM: exactly one of offset_desc and offset is NULL; another data pointer
- * is NULL; output overlaps another tensor; a row of rois names an image that does not exist.
+ *   - MLUOP_STATUS_BAD_PARAM: exactly one of offset_desc and offset is NULL; another data
+ *     pointer is NULL; output overlaps another tensor; a row of rois names an image that does not
+ *     exist.
  *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
  *
  * Example:
  *
  *     // input [2, 200, 304, 256], rois [998, 5] -> output [998, 7, 7, 256]
- *     mluOpDeformRoiPoolForward(handle, input_desc, input, rois_desc, rois, NULL, NULL, 7, 7,
- * 0.25f, 2, 0.1f, output_desc, output);
+ *     mluOpDeformRoiPoolForward(handle, input_desc, input, rois_desc, rois, NULL, NULL,
+ *                               7, 7, 0.25f, 2, 0.1f, output_desc, output);
  */
 mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
     const mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc, const void *input,
@@ -847,8 +848,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
  * @return The first of these that fits; outputs are untouched unless the status is SUCCESS:
  *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor has a wrong number of dims.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
- *   - MLUOP_STATUS_BAD_PARAM: a data type or layout is another one; a tensor is empty; the shapes
- * do not fit together; pool_size is below 1.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type or layout is another one; a tensor is empty; the
+ *     shapes do not fit together; pool_size is below 1.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
  *   - MLUOP_STATUS_BAD_PARAM: a data pointer is NULL; an output overlaps another tensor.
  *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
@@ -884,8 +885,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(
  * contiguous, and NHWC but for boxes. grad_input shares no byte with an input.
  *
  * The point of step i is start + step * i, a product and then a sum in float. It may differ in its
- * last bits from the forward's, which adds steps one by one. Sums are made in float, and rounded to
- * half once. A point outside the map and a pixel with the weight 0 get nothing: an infinite or NaN
+ * last bits from the forward's, which adds steps one by one. Sums are made in float or wider, and
+ * rounded to half once. A point outside the map and a pixel with the weight 0 get nothing: an infinite or NaN
  * gradient does not reach them.
  *
  * Results are the same bits for any number of threads, whatever the atomics mode.
@@ -897,8 +898,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(
  *
  * Example:
  *
- *     // grad_output, argmax_idx [1, 600, 4, 256], boxes [1, 600, 4] -> grad_input [1, 20, 30,
- * 1024] mluOpBorderAlignBackward(handle, grad_desc, grad_output, boxes_desc, boxes, argmax_desc,
+ *     // grad_output and argmax_idx [1, 600, 4, 256], boxes [1, 600, 4]
+ *     // -> grad_input [1, 20, 30, 4 * 256]
+ *     mluOpBorderAlignBackward(handle, grad_desc, grad_output, boxes_desc, boxes, argmax_desc,
  *                              argmax, 10, grad_input_desc, grad_input);
  */
 mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignBackward(
