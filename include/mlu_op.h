@@ -886,8 +886,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignForward(
  *
  * The point of step i is start + step * i, a product and then a sum in float. It may differ in its
  * last bits from the forward's, which adds steps one by one. Sums are made in float or wider, and
- * rounded to half once. A point outside the map and a pixel with the weight 0 get nothing: an infinite or NaN
- * gradient does not reach them.
+ * rounded to half once. A point outside the map and a pixel with the weight 0 get nothing: an
+ * infinite or NaN gradient does not reach them.
  *
  * Results are the same bits for any number of threads, whatever the atomics mode.
  *
