@@ -23,7 +23,7 @@ struct carafe_plan {
   int64_t columns, rows; /* of a full strip */
   int packed;            /* input rows are read from copies in scratch memory */
   int64_t gap;           /* floats between packed pixels */
-  int64_t turn;          /* packed rows begin with this many channels from the end of their group */
+  int64_t turn;          /* groups begin with this many channels from their end */
 };
 
 /* Channels of a group are padded to this in packed rows: a multiple of every vector. */

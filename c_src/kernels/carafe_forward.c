@@ -5,9 +5,6 @@
    length. */
 enum { SUM_LENGTH = 128 };
 
-/* A line of memory, in vectors. */
-enum { END_VECTORS = CARAFE_PAD / VL };
-
 MLUOP_INLINE void clear(vf sum[PIXELS][VECTORS], int pixels, int vectors) {
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
@@ -47,11 +44,25 @@ MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int
   }
 }
 
+/* The first vector goes to both ends of a group. */
+MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
+                               int pixels, int vectors) {
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    float *to = (float *)t->values + out + t->values_pixel[e];
+    vf_store_joined(t->turn, to + t->group, to, sum[e][0]);
+    MLUOP_UNROLL for (int v = 1; v < vectors; v++) vf_store(to + v * VL, sum[e][v]);
+  }
+}
+
 MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
-                             float *ends, int pixels, int vectors) {
+                             float *ends, int pixels, int kind, int vectors) {
   const int64_t last = t->length - (vectors - 1) * VL;
   if (t->stream) {
     stream_sums(sum, t, out, ends, pixels, vectors);
+    return;
+  }
+  if (kind == JOINED) {
+    store_joined(sum, t, out, pixels, vectors);
     return;
   }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
@@ -73,7 +84,7 @@ MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int6
   }
 }
 
-MLUOP_INLINE void sum_line(const struct line *t, int pixels, int shared, int vectors) {
+MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vectors) {
   const float *weights = t->weights;
   float *ends = t->ends, *total = t->total;
   int64_t out = t->at;
@@ -85,16 +96,21 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int shared, int vec
         ask_for(weights + t->weights_pixel[e] + t->ask, t->K * t->K * (int64_t)sizeof(float));
       }
     }
-    pass_rows(sum, t, weights, j, pixels, shared, vectors, 0);
+    pass_rows(sum, t, weights, j, pixels, kind, vectors, 0);
     if (t->total != NULL) total = add_total(sum, t, total, pixels, vectors);
-    if (t->final) store_sums(sum, t, out, ends, pixels, vectors);
+    if (t->final) store_sums(sum, t, out, ends, pixels, kind, vectors);
     weights += t->weights_step;
     out += t->values_step;
     if (ends != NULL) ends += t->ends_step;
   }
 }
 
-LINE_TABLE(sum_line)
+#if defined(__AVX512F__)
+LINE_FUNCTIONS(sum_line, 4, 2)
+LINE_TABLE(sum_line, LINE_ENTRY(sum_line, 4, 2))
+#else
+LINE_TABLE(sum_line, {0}) /* vectors are shorter than a line */
+#endif
 
 /* Floats [begin, end) of a line of the output, which others may write the rest of. */
 static void write_part(const struct line *t, int64_t at, const float *from, int64_t begin,
@@ -174,7 +190,9 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .map = &source.rows,
                    .values = args->output,
                    .is_half = a->is_half,
-                   .stream = args->stream};
+                   .stream = args->stream,
+                   .turn = args->plan.packed ? 0 : args->plan.turn,
+                   .group = a->C};
   struct walk w = {.shape = a,
                    .mask = args->mask,
                    .weights = scratch,
@@ -195,7 +213,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     for (int64_t j = item.column, next; j < item.column + item.columns; j = next) {
       next = carafe_min(j + w.columns, item.column + item.columns);
       walk_segment(&t, &w, j, next);
-      if (w.turn > 0 && item.channel == 0) write_segment_ends(&t, &w, j, next);
+      if (args->stream && w.turn > 0 && item.channel == 0) write_segment_ends(&t, &w, j, next);
     }
   }
   if (args->stream) vf_stream_end();

@@ -36,20 +36,20 @@ MLUOP_INLINE void ask_for_values(const struct line *t, int64_t from, int pixels,
   }
 }
 
-MLUOP_INLINE void spread_line(const struct line *t, int pixels, int shared, int vectors) {
+MLUOP_INLINE void spread_line(const struct line *t, int pixels, int kind, int vectors) {
   const float *weights = t->weights;
   int64_t from = t->at;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     vf value[PIXELS][VECTORS];
     load_values(value, t, from, pixels, vectors);
     ask_for_values(t, from + 2 * t->values_step, pixels, vectors);
-    pass_rows(value, t, weights, j, pixels, shared, vectors, 1);
+    pass_rows(value, t, weights, j, pixels, kind, vectors, 1);
     weights += t->weights_step;
     from += t->values_step;
   }
 }
 
-LINE_TABLE(spread_line)
+LINE_TABLE(spread_line, {0})
 
 struct spread {
   const struct carafe_backward_args *args;

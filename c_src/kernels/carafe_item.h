@@ -110,7 +110,7 @@ static inline void carafe_see(struct carafe_source *source, const struct carafe_
     for (int64_t y = window.begin; y < window.end; y++) {
       rows->row[y - window.begin] = (float *)input +
                                     ((item->n * a->H + y) * a->W + rows->first) * rows->pixel +
-                                    item->group * a->C + item->channel;
+                                    item->group * a->C + item->channel - plan->turn;
     }
     return;
   }

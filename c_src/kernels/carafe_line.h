@@ -25,6 +25,9 @@ enum { VECTORS = 3 };
 enum { VECTORS = 2 };
 #endif
 
+/* A line of memory, in vectors. */
+enum { END_VECTORS = CARAFE_PAD / VL };
+
 enum { PIXELS = 4, SEGMENT = CARAFE_SEGMENT };
 
 /* Tiles along a row of the map, `step` columns apart. */
@@ -44,22 +47,25 @@ struct line {
   int is_half, stream;
   float *ends; /* NULL, or where the first CARAFE_PAD channels of a tile go instead */
   int64_t ends_step, ends_pixel[PIXELS];
-  float *total; /* NULL, or sums over the rows walked before */
+  int64_t turn, group; /* the first `turn` channels of a joined tile lie `group` floats further */
+  float *total;        /* NULL, or sums over the rows walked before */
   int first, final;
 };
 
 typedef void line_function(const struct line *line);
 
-/* By shared, pixels - 1, vectors - 1. */
-enum { MAX_VECTORS = 6 };
-typedef line_function *const line_table[2][PIXELS][MAX_VECTORS];
+/* The pixels of a tile are neighbours or share a window; those of a joined tile do, and its first
+   vector, a whole line, has channels of both ends of a group. */
+enum { NEIGHBOURS, SHARED, JOINED, KINDS };
 
-/* One pixel of the map, for the pixels first..last of the tile. */
-MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float *const *weight,
-                             int64_t tap, int first, int last, int shift, int vectors,
-                             int backward) {
-  vf x[VECTORS];
-  MLUOP_UNROLL for (int v = 0; v < vectors; v++) x[v] = vf_pin(vf_load(pixel + v * VL));
+/* By kind, pixels - 1, vectors - 1. */
+enum { MAX_VECTORS = 6 };
+typedef line_function *const line_table[KINDS][PIXELS][MAX_VECTORS];
+
+/* Products of one pixel of the map, x, with the weights of the pixels first..last of the tile. */
+MLUOP_INLINE void pass_loaded(vf tile[PIXELS][VECTORS], vf x[VECTORS], const float *const *weight,
+                              int64_t tap, int first, int last, int shift, int vectors,
+                              int backward) {
   MLUOP_UNROLL for (int e = first; e <= last; e++) {
     const vf w = vf_set(weight[e][tap - shift * e]);
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
@@ -70,8 +76,26 @@ MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float
       }
     }
   }
+}
+
+MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float *const *weight,
+                             int64_t tap, int first, int last, int shift, int vectors,
+                             int backward) {
+  vf x[VECTORS];
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) x[v] = vf_pin(vf_load(pixel + v * VL));
+  pass_loaded(tile, x, weight, tap, first, last, shift, vectors, backward);
   if (!backward) return;
   MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(pixel + v * VL, x[v]);
+}
+
+/* Forward, where the first vector is put together from both ends of a group. */
+MLUOP_INLINE void pass_joined(vf tile[PIXELS][VECTORS], const float *pixel,
+                              const float *const *weight, int64_t tap, int64_t turn, int64_t group,
+                              int pixels, int vectors) {
+  vf x[VECTORS];
+  x[0] = vf_pin(vf_load_joined(turn, pixel + group, pixel));
+  MLUOP_UNROLL for (int v = 1; v < vectors; v++) x[v] = vf_pin(vf_load(pixel + v * VL));
+  pass_loaded(tile, x, weight, tap, 0, pixels - 1, 0, vectors, 0);
 }
 
 /* The part of a row of the map that is under a window: `count` pixels from `offset` floats on; then
@@ -84,7 +108,7 @@ struct under {
 
 /* All rows of the map under a window that all pixels share. */
 MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
-                              int64_t j, int pixels, int vectors, int backward) {
+                              int64_t j, int pixels, int joined, int vectors, int backward) {
   const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin, j - r);
   const int64_t end = carafe_min(t->columns.end, j + r + 1);
@@ -96,12 +120,17 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     weight[e] = mluop_pin_pointer(weights + t->weights_pixel[e] + (begin - j + r));
   }
+  const int64_t turn = t->turn, group = t->group;
   int64_t tap = 0;
   for (int64_t i = 0; i < see->row_count; i = mluop_pin(i + 1)) {
     mluop_reload();
     float *pixel = see->rows[i] + see->offset;
     for (const int64_t stop = tap + see->count; tap < stop; tap++) {
-      pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, vectors, backward);
+      if (joined) {
+        pass_joined(tile, pixel, weight, tap, turn, group, pixels, vectors);
+      } else {
+        pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, vectors, backward);
+      }
       pixel = mluop_pin_pointer(pixel + stride);
     }
     tap += see->skip;
@@ -172,9 +201,9 @@ MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t
 
 /* All rows of the line under the tile around column j. */
 MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
-                            int64_t j, int pixels, int shared, int vectors, int backward) {
-  if (shared) {
-    pass_shared(tile, t, weights, j, pixels, vectors, backward);
+                            int64_t j, int pixels, int kind, int vectors, int backward) {
+  if (kind != NEIGHBOURS) {
+    pass_shared(tile, t, weights, j, pixels, kind == JOINED, vectors, backward);
   } else {
     pass_neighbours(tile, t, weights, j, pixels, vectors, backward);
   }
@@ -186,22 +215,23 @@ MLUOP_INLINE void ask_for(const void *from, int64_t bytes) {
 
 /* A function for every size of a tile, and the table of them. */
 /* clang-format off */
-#define LINE_FUNCTION(name, pixels, shared, vectors)                         \
-  static void name##_##pixels##_##shared##_##vectors(const struct line *t) { \
-    name(t, pixels, shared, vectors <= VECTORS ? vectors : VECTORS);         \
+#define LINE_FUNCTION(name, pixels, kind, vectors)                         \
+  static void name##_##pixels##_##kind##_##vectors(const struct line *t) { \
+    name(t, pixels, kind, vectors <= VECTORS ? vectors : VECTORS);         \
   }
-#define LINE_FUNCTIONS(name, pixels, shared) \
-  LINE_FUNCTION(name, pixels, shared, 1)     \
-  LINE_FUNCTION(name, pixels, shared, 2)     \
-  LINE_FUNCTION(name, pixels, shared, 3)     \
-  LINE_FUNCTION(name, pixels, shared, 4)     \
-  LINE_FUNCTION(name, pixels, shared, 5)     \
-  LINE_FUNCTION(name, pixels, shared, 6)
-#define LINE_ENTRY(name, pixels, shared)                           \
-  {name##_##pixels##_##shared##_1, name##_##pixels##_##shared##_2, \
-   name##_##pixels##_##shared##_3, name##_##pixels##_##shared##_4, \
-   name##_##pixels##_##shared##_5, name##_##pixels##_##shared##_6}
-#define LINE_TABLE(name)                                                         \
+#define LINE_FUNCTIONS(name, pixels, kind) \
+  LINE_FUNCTION(name, pixels, kind, 1)     \
+  LINE_FUNCTION(name, pixels, kind, 2)     \
+  LINE_FUNCTION(name, pixels, kind, 3)     \
+  LINE_FUNCTION(name, pixels, kind, 4)     \
+  LINE_FUNCTION(name, pixels, kind, 5)     \
+  LINE_FUNCTION(name, pixels, kind, 6)
+#define LINE_ENTRY(name, pixels, kind)                         \
+  {name##_##pixels##_##kind##_1, name##_##pixels##_##kind##_2, \
+   name##_##pixels##_##kind##_3, name##_##pixels##_##kind##_4, \
+   name##_##pixels##_##kind##_5, name##_##pixels##_##kind##_6}
+/* `joined` is the entry of joined tiles, which have 4 pixels, or {0}. */
+#define LINE_TABLE(name, joined)                                                 \
   LINE_FUNCTIONS(name, 1, 0)                                                     \
   LINE_FUNCTIONS(name, 2, 0)                                                     \
   LINE_FUNCTIONS(name, 3, 0)                                                     \
@@ -211,7 +241,8 @@ MLUOP_INLINE void ask_for(const void *from, int64_t bytes) {
   static line_table name##s = {                                                  \
       {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0),   \
        LINE_ENTRY(name, 4, 0)},                                                  \
-      {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)}};
+      {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)},                \
+      {{0}, {0}, {0}, joined}};
 /* clang-format on */
 
 #endif /* MLUOP_KERNELS_CARAFE_LINE_H_ */

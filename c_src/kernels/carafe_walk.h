@@ -144,11 +144,13 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
     t->at = block * a->C + item->channel + begin * VL - w->turn;
     t->total = total != NULL ? total + begin * VL * TOTAL_PIXELS : NULL;
     t->ends = NULL;
-    if (w->turn > 0 && item->channel + begin * VL < CARAFE_PAD) {
+    const int at_seam = w->turn > 0 && item->channel + begin * VL < CARAFE_PAD;
+    const int kind = at_seam && t->turn > 0 ? JOINED : a->S > 1 ? SHARED : NEIGHBOURS;
+    if (at_seam && t->stream) {
       t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL;
       t->ends_step = tiles->step * item->groups * CARAFE_PAD;
     }
-    w->table[a->S > 1][tiles->pixels - 1][vectors - 1](t);
+    w->table[kind][tiles->pixels - 1][vectors - 1](t);
     t->ask = 0;
     begin += vectors;
   }

@@ -12,6 +12,7 @@ typedef void mluop_kernel(const void *args, int64_t begin, int64_t end, void *sc
 
 /* The kernels of one instruction set. */
 struct mluop_kernels {
+  int vector_floats; /* in a vector */
 #define MLUOP_KERNEL(name) mluop_kernel *name;
 #include "kernels/kernels.def"
 #undef MLUOP_KERNEL

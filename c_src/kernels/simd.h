@@ -11,6 +11,7 @@
                              neither read nor written in memory
      ..._span(p, begin, end) the same for the elements begin to end - 1 of the VL at p; they may be
                              outside [0, VL)
+     ..._joined(n, a, b)     lanes below n at a, the others at b; nothing else there is touched
      vf_transpose(rows)      a VL x VL matrix
      vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_store_fours likewise;
                              vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run

@@ -62,6 +62,14 @@ MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
 MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
   _mm256_maskstore_ps(p, vf_span_(begin, end), v);
 }
+MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
+  return _mm256_or_ps(_mm256_maskload_ps(a, vf_span_(0, n)),
+                      _mm256_maskload_ps(b, vf_span_(n, VL)));
+}
+MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
+  _mm256_maskstore_ps(a, vf_span_(0, n), v);
+  _mm256_maskstore_ps(b, vf_span_(n, VL), v);
+}
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {

@@ -57,6 +57,15 @@ MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
 MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
   _mm512_mask_storeu_ps(p, vf_span_(begin, end), v);
 }
+MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
+  const __mmask16 from_a = vf_span_(0, n);
+  return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps((__mmask16)~from_a, b), from_a, a);
+}
+MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
+  const __mmask16 to_a = vf_span_(0, n);
+  _mm512_mask_storeu_ps(a, to_a, v);
+  _mm512_mask_storeu_ps(b, (__mmask16)~to_a, v);
+}
 MLUOP_INLINE vf vf_pairs_(vf a, vf b, int high) {
   const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
   return _mm512_castpd_ps(high ? _mm512_unpackhi_pd(x, y) : _mm512_unpacklo_pd(x, y));

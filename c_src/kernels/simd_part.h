@@ -35,6 +35,17 @@ MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
     if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
   }
 }
+MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
+  if (n >= VL) return vf_load(a);
+  if (n <= 0) return vf_load(b);
+  float copy[VL];
+  for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
+  return vf_load(copy);
+}
+MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
+  if (n > 0) vf_store_span(a, v, 0, n);
+  if (n < VL) vf_store_span(b, v, n, VL);
+}
 MLUOP_INLINE vi vi_load_part(const int32_t *p, int64_t n) {
   int32_t copy[VL] = {0};
   memcpy(copy, p, (size_t)n * sizeof(*p));

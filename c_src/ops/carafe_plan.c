@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/carafe_plan.h"
 
-enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
+enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25, MIN_JOINED_CHANNELS = 48 };
+
+/* Of a small first-level cache: its lines are CARAFE_PAD floats. */
+enum { CACHE_SETS = 64, CACHE_WAYS = 8 };
 
 /* Strips of many rows, since each needs K - 1 rows beside its own. The rows under its windows, of
    as many columns as a strip has, stay in the second cache; so would a ring of them. */
@@ -29,11 +32,26 @@ static struct carafe_plan plan_of(const struct carafe_shape *a, int threads) {
   return plan;
 }
 
+/* Whether the first cache holds the pixels under a window and the column that comes next: the less
+   odd their distance, the fewer of its sets they fall into. */
+static int stays_in_sets(const struct carafe_shape *a) {
+  const int64_t lines = a->G * a->C / CARAFE_PAD, even = lines & -lines;
+  return a->K * (a->K + 1) <= CACHE_WAYS * mluop_max(1, CACHE_SETS / even);
+}
+
+/* Joining both ends of a group takes a load for each tap: less than packing does, if it serves many
+   products and is not done again for every chunk of pixels or group. */
+static int joins(const struct mluop_kernels *kernels, const struct carafe_shape *a) {
+  return kernels->vector_floats == CARAFE_PAD && a->G == 1 && a->S == 2 && a->K > 1 &&
+         a->C >= MIN_JOINED_CHANNELS && stays_in_sets(a);
+}
+
 /* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
    that saves more than it costs. The output goes past the caches if the tensors of the call fill
-   more than half of them. Only whole lines may: where the output is not aligned to them, packed
-   rows are turned by as many channels as it is off, which pays if it fills half of the caches
-   alone. */
+   more than half of them. Only whole lines may: where the output is not aligned to them, rows of
+   the input are turned by as many channels as it is off. Packed rows are if the output fills half
+   of the caches alone; rows in place always, if they are as far off, since their vectors are then
+   whole lines as well. */
 void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
@@ -41,14 +59,16 @@ void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args 
   const int64_t all = output + pixels * a->G * a->C + pixels_out * a->G * a->K * a->K;
   const int64_t half_of_cache = (int64_t)(handle->cache_bytes / 2 / sizeof(float));
   const size_t line = CARAFE_PAD * sizeof(float);
-  const size_t off = (uintptr_t)args->output % line;
+  const size_t off = (uintptr_t)args->output % line, input_off = (uintptr_t)args->input % line;
   struct carafe_plan *plan = &args->plan;
   *plan = plan_of(a, mluop_num_threads(handle));
+  int in_place = 0;
   if (!a->is_half && a->C % CARAFE_PAD == 0 && off % sizeof(float) == 0) {
     args->stream = (off == 0 ? all : output) > half_of_cache;
+    in_place = !plan->packed && off == input_off && joins(handle->kernels, a);
+    if (args->stream || in_place) plan->turn = (int64_t)(off / sizeof(float));
   }
-  if (args->stream) plan->turn = (int64_t)(off / sizeof(float));
-  plan->packed |= plan->turn > 0 || ((uintptr_t)args->input % line != 0 &&
-                                     a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS);
+  plan->packed |= !in_place && (plan->turn > 0 ||
+                                (input_off != 0 && a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS));
   if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
 }
