@@ -165,6 +165,77 @@ def test_neighbours_at_both_sides_of_a_map(
             assert_close(grad, expected, BAR[dtype])
 
 
+# Groups that share vectors: of 1, 2, 4 or 8 lanes, filled or not, whole vectors of them and parts.
+# More of them than a thread takes at once; long sums; windows that are cut by every side.
+GROUPED = [
+    *(
+        Shape(1, 3, 5, c, (1, 3, 5, 7)[c % 4], g, (1, 2, 3, 4, 5)[(c + g) % 5])
+        for c in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16)
+        for g in (2, 3, 5, 9, 17, 64)
+    ),
+    *(Shape(1, 9, 20, c, 5, 19, s) for c in (1, 2, 3, 4, 6, 8, 12) for s in (1, 2)),
+    *(Shape(2, 4, 6, c, 3, 300 // c, 2) for c in (1, 3, 4, 7, 8, 11)),
+    *(Shape(1, 14, 17, c, 13, 7, s) for c in (1, 2, 3, 7, 9) for s in (1, 3)),
+    *(Shape(1, 46, 47, c, 45, 5, 1) for c in (1, 4)),
+    Shape(1, 3, 4, 2, 45, 9, 2),
+    Shape(1, 2, 900, 4, 3, 64, 1),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", GROUPED, ids=repr)
+def test_groups_of_few_channels_match_the_reference(
+    shape: Shape, dtype: Any, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
+) -> None:
+    """All tensors are next to memory that nobody may touch, and the result begins anywhere."""
+    x, m, _ = shape.tensors(rng, dtype)
+    expected = reference.carafe_forward(x, m, shape.k, shape.g, shape.s)
+    for place in guard.BOTH:
+        x, m = place(x), place(m)
+
+        def run(place: Any = place, x: Any = x, m: Any = m) -> np.ndarray:
+            y = place(np.full(shape.upscaled, np.nan, dtype))
+            return forward(shape, x, m, out=y, handle=handle)
+
+        first, *others = for_each_thread_count(run)
+        assert all(other.tobytes() == first.tobytes() for other in others)
+        assert_close(first, expected, BAR[dtype])
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape",
+    [Shape(1, 4, 6, c, 3, g, s) for c in (1, 2, 3, 4, 5, 8, 9) for g in (5, 17) for s in (1, 2)],
+    ids=repr,
+)
+def test_a_poisoned_group_leaves_its_neighbours_alone(
+    shape: Shape, dtype: Any, poison: float, rng: Rng, handle: pymluops.Handle
+) -> None:
+    x, m, _ = shape.tensors(rng, dtype)
+    c, taps, last = shape.c, shape.k**2, shape.g - 1
+    clean = forward(shape, x, m, handle=handle)
+    for group in (0, 2, last):
+        # A channel, seen by the windows around it; a weight of a pixel; and a tap of it outside.
+        for place, reach in (
+            ("input", np.s_[0, : 3 * shape.s, : 3 * shape.s, group * c + c - 1]),
+            ("mask", np.s_[0, -1, -1, group * c : (group + 1) * c]),
+            ("outside", np.s_[0, :0]),
+        ):
+            poisoned_x, poisoned_m = x.copy(), m.copy()
+            if place == "input":
+                poisoned_x[0, 1, 1, group * c + c - 1] = poison
+            elif place == "mask":
+                poisoned_m[0, -1, -1, group * taps] = poison
+            else:
+                poisoned_m[0, -1, -1, group * taps + taps - 1] = poison
+            y = forward(shape, poisoned_x, poisoned_m, handle=handle)
+            reached = np.zeros(y.shape, bool)
+            reached[reach] = True
+            assert not np.isfinite(y[reached]).any()
+            assert np.array_equal(y[~reached], clean[~reached])
+
+
 @pytest.mark.parametrize(("k", "s"), [(137, 1), (135, 2), (3, 7), (5, 6)])
 def test_backward_goes_beyond_forward(k: int, s: int, rng: Rng, handle: pymluops.Handle) -> None:
     shape = Shape(1, 5, 4, 18, k, 1, s)

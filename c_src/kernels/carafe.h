@@ -23,6 +23,7 @@ struct carafe_plan {
   int64_t columns, rows; /* of a full strip */
   int packed;            /* input rows are read from copies in scratch memory */
   int64_t gap;           /* floats between packed pixels */
+  int64_t lanes;         /* 0, or floats of a packed group where vectors hold several groups */
   int64_t turn;          /* groups begin with this many channels from their end */
 };
 
@@ -82,8 +83,22 @@ static inline int64_t carafe_ring_columns(const struct carafe_shape *shape,
   return carafe_min(shape->W, plan->columns + shape->K - 1);
 }
 
+/* Floats of a block of channels of a packed pixel. */
+static inline int64_t carafe_block_floats(const struct carafe_plan *plan) {
+  return plan->lanes > 0 ? carafe_padded(plan->groups * plan->lanes)
+                         : plan->groups * carafe_padded(plan->part);
+}
+
 static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
-  return plan->groups * carafe_padded(plan->part) + plan->gap;
+  return carafe_block_floats(plan) + plan->gap;
+}
+
+/* Vectors of several groups: floats for the weights of a vector at the end of the mask, or of all
+   groups if each has one. */
+static inline int64_t carafe_guarded_floats(const struct carafe_shape *shape,
+                                            const struct carafe_plan *plan) {
+  const int64_t groups = shape->K > 1 ? 0 : plan->groups;
+  return carafe_padded((groups + CARAFE_PAD / plan->lanes) * shape->K * shape->K + 3);
 }
 
 /* Window centres of a row that are done together. */

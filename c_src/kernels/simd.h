@@ -17,6 +17,10 @@
                              vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
+     vf_load_fours_times(p, step, n), ..._half
+                             the same of fewer runs: each is there n times
+     vf_dup_fours(a, q)      element q of each run of four, four times; vf_dup2_fours(a, b, q) has
+                             it of a twice and then of b
      vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
      vi                      VL int32_t; vi_set, vi_load, vi_store and so on
      vi_truncate(v)          toward zero, of floats that fit; vf_of_int(i) is the way back
@@ -108,6 +112,12 @@ MLUOP_INLINE void vf_store_part_as(void *base, int64_t i, vf v, int64_t n, int i
   } else {
     vf_store_part((float *)base + i, v, n);
   }
+}
+
+MLUOP_INLINE vf vf_load_fours_times_as(const void *base, int64_t i, int64_t step, int times,
+                                       int is_half) {
+  return is_half ? vf_load_fours_times_half((const uint16_t *)base + i, step, times)
+                 : vf_load_fours_times((const float *)base + i, step, times);
 }
 
 MLUOP_INLINE float mluop_load_as(const void *base, int64_t i, int is_half) {

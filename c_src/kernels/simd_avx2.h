@@ -104,6 +104,41 @@ MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   rows[3] = _mm256_shuffle_ps(t1, t3, 0xee);
 }
 
+/* The immediate of an instruction must be a constant also where nothing is optimised. */
+MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
+  switch (q) {
+    case 0:
+      return _mm256_permute_ps(a, 0x00);
+    case 1:
+      return _mm256_permute_ps(a, 0x55);
+    case 2:
+      return _mm256_permute_ps(a, 0xaa);
+    default:
+      return _mm256_permute_ps(a, 0xff);
+  }
+}
+MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+  switch (q) {
+    case 0:
+      return _mm256_shuffle_ps(a, b, 0x00);
+    case 1:
+      return _mm256_shuffle_ps(a, b, 0x55);
+    case 2:
+      return _mm256_shuffle_ps(a, b, 0xaa);
+    default:
+      return _mm256_shuffle_ps(a, b, 0xff);
+  }
+}
+MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
+  return times == 1 ? vf_load_fours(p, step) : _mm256_broadcast_ps((const __m128 *)(const void *)p);
+}
+MLUOP_INLINE vf vf_load_fours_times_half(const uint16_t *p, int64_t step, int times) {
+  int64_t first, second;
+  memcpy(&first, p, sizeof(first));
+  memcpy(&second, times == 1 ? p + step : p, sizeof(second));
+  return _mm256_cvtph_ps(_mm_insert_epi64(_mm_cvtsi64_si128(first), second, 1));
+}
+
 typedef __m256i vi;
 typedef __m256 vm;
 

@@ -118,6 +118,50 @@ MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   rows[3] = vf_pairs_(t1, t3, 1);
 }
 
+/* The immediate of an instruction must be a constant also where nothing is optimised. */
+MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
+  switch (q) {
+    case 0:
+      return _mm512_permute_ps(a, 0x00);
+    case 1:
+      return _mm512_permute_ps(a, 0x55);
+    case 2:
+      return _mm512_permute_ps(a, 0xaa);
+    default:
+      return _mm512_permute_ps(a, 0xff);
+  }
+}
+MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+  switch (q) {
+    case 0:
+      return _mm512_shuffle_ps(a, b, 0x00);
+    case 1:
+      return _mm512_shuffle_ps(a, b, 0x55);
+    case 2:
+      return _mm512_shuffle_ps(a, b, 0xaa);
+    default:
+      return _mm512_shuffle_ps(a, b, 0xff);
+  }
+}
+MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
+  if (times == 1) return vf_load_fours(p, step);
+  const vf first = _mm512_broadcast_f32x4(_mm_loadu_ps(p));
+  if (times == 4) return first;
+  return _mm512_mask_broadcast_f32x4(first, 0xff00, _mm_loadu_ps(p + step));
+}
+MLUOP_INLINE __m128i vf_two_fours_(const uint16_t *p, const uint16_t *q) {
+  int64_t low, high;
+  memcpy(&low, p, sizeof(low));
+  memcpy(&high, q, sizeof(high));
+  return _mm_insert_epi64(_mm_cvtsi64_si128(low), high, 1);
+}
+MLUOP_INLINE vf vf_load_fours_times_half(const uint16_t *p, int64_t step, int times) {
+  const int64_t second = times == 1 ? step : 0, third = times == 4 ? 0 : 2 / times * step;
+  const __m128i low = vf_two_fours_(p, p + second);
+  const __m128i high = vf_two_fours_(p + third, p + third + second);
+  return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+}
+
 typedef __m512i vi;
 typedef __mmask16 vm;
 

@@ -31,6 +31,23 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   rows[3] = vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
 }
 
+/* A vector is one run of four. The lane is a constant also where nothing is optimised. */
+MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
+  switch (q) {
+    case 0:
+      return vdupq_laneq_f32(a, 0);
+    case 1:
+      return vdupq_laneq_f32(a, 1);
+    case 2:
+      return vdupq_laneq_f32(a, 2);
+    default:
+      return vdupq_laneq_f32(a, 3);
+  }
+}
+MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+  return vcombine_f32(vget_low_f32(vf_dup_fours(a, q)), vget_low_f32(vf_dup_fours(b, q)));
+}
+
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
 

@@ -78,6 +78,22 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
 }
 
+/* A vector is one run of four. The immediate of an instruction must be a constant also where
+   nothing is optimised. */
+MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+  switch (q) {
+    case 0:
+      return _mm_shuffle_ps(a, b, 0x00);
+    case 1:
+      return _mm_shuffle_ps(a, b, 0x55);
+    case 2:
+      return _mm_shuffle_ps(a, b, 0xaa);
+    default:
+      return _mm_shuffle_ps(a, b, 0xff);
+  }
+}
+MLUOP_INLINE vf vf_dup_fours(vf a, int q) { return vf_dup2_fours(a, a, q); }
+
 typedef __m128i vi;
 typedef __m128 vm;
 

@@ -154,8 +154,7 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
 static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
                 const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
                 size_t stride) {
-  const int64_t item_cost =
-      plan->columns * a->S * a->S * a->K * a->K * plan->groups * carafe_padded(plan->part);
+  const int64_t item_cost = plan->columns * a->S * a->S * a->K * a->K * carafe_block_floats(plan);
   const struct mluop_job job = {.kernel = kernel,
                                 .args = args,
                                 .count = carafe_items(a, plan),
@@ -180,10 +179,6 @@ static bool reserve(const struct mluop_call *call, int64_t floats, void **scratc
   return false;
 }
 
-static int64_t ring_floats(const struct carafe_shape *a, const struct carafe_plan *plan) {
-  return carafe_ring_rows(a) * carafe_ring_columns(a, plan) * carafe_ring_pixel(plan);
-}
-
 mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
                                  const mluOpTensorDescriptor_t input_desc, const void *input,
                                  const mluOpTensorDescriptor_t mask_desc, const void *mask,
@@ -199,13 +194,12 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   const struct carafe_shape *a = &args.shape;
-  mluop_carafe_plan_forward(handle, &args);
-  const int64_t floats = carafe_weights_size(a) + carafe_ends_size(a, &args.plan) +
-                         (args.plan.packed ? ring_floats(a, &args.plan) : 0);
+  int64_t floats;
+  mluop_kernel *kernel = mluop_carafe_plan_forward(handle, &args, &floats);
   void *scratch;
   size_t stride;
   if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
-  run(handle, handle->kernels->carafe_forward, &args, a, &args.plan, scratch, stride);
+  run(handle, kernel, &args, a, &args.plan, scratch, stride);
   return MLUOP_STATUS_SUCCESS;
 }
 

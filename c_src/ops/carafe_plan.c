@@ -52,7 +52,7 @@ static int joins(const struct mluop_kernels *kernels, const struct carafe_shape 
    the input are turned by as many channels as it is off. Packed rows are if the output fills half
    of the caches alone; rows in place always, if they are as far off, since their vectors are then
    whole lines as well. */
-void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args) {
+static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
   const int64_t output = pixels_out * a->G * a->C;
@@ -71,4 +71,47 @@ void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args 
   plan->packed |= !in_place && (plan->turn > 0 ||
                                 (input_off != 0 && a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS));
   if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
+}
+
+/* Floats of a group in vectors of several groups: a power of two. */
+static int64_t lanes_of(const struct carafe_shape *a) {
+  int64_t lanes = 1;
+  while (lanes < a->C) lanes *= 2;
+  return lanes;
+}
+
+/* Whether vectors hold several groups, or the taps of one are loaded together at least. Not where
+   the groups fill a quarter of a vector only. */
+static int share_vectors(const struct carafe_shape *a, int vector) {
+  return a->C <= vector && a->C < CARAFE_PAD && a->G > 1 && a->G * lanes_of(a) > vector / 4;
+}
+
+/* The groups of a pixel are done together, or in about equal blocks. */
+static void plan_groups(mluOpHandle_t handle, struct carafe_forward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  struct carafe_plan plan = {.part = a->C, .lanes = lanes_of(a), .packed = 1};
+  const int64_t blocks = mluop_div_up(a->G * plan.lanes, CARAFE_BLOCK_CHANNELS);
+  plan.groups = carafe_padded(mluop_div_up(a->G, blocks) * plan.lanes) / plan.lanes;
+  plan.groups = mluop_min(plan.groups, a->G);
+  if (carafe_ring_pixel(&plan) / CARAFE_PAD % 2 == 0) plan.gap = CARAFE_PAD;
+  cut_strips(&plan, a, mluop_num_threads(handle));
+  args->plan = plan;
+}
+
+mluop_kernel *mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
+                                        int64_t *floats) {
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_plan *plan = &args->plan;
+  const int groups = share_vectors(a, handle->kernels->vector_floats);
+  if (groups) {
+    plan_groups(handle, args);
+    *floats = CARAFE_TILE * carafe_guarded_floats(a, plan);
+  } else {
+    plan_channels(handle, args);
+    *floats = carafe_weights_size(a) + carafe_ends_size(a, plan);
+  }
+  if (plan->packed) {
+    *floats += carafe_ring_rows(a) * carafe_ring_columns(a, plan) * carafe_ring_pixel(plan);
+  }
+  return groups ? handle->kernels->carafe_forward_groups : handle->kernels->carafe_forward;
 }

@@ -7,10 +7,10 @@
 #include "core/internal.h"
 #include "kernels/carafe.h"
 
-/* Expects shape and data of `args`; everything else is set here. */
-void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args);
-
-/* The same; returns the kernel, and the floats of scratch memory that a thread needs. */
+/* Expects shape and data of `args`; everything else is set here. Returns the kernel, and the floats
+   of scratch memory that a thread needs. */
+mluop_kernel *mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
+                                        int64_t *floats);
 mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
                                          int64_t *floats);
 
