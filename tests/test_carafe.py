@@ -256,6 +256,17 @@ def test_long_sums_of_one_sign_stay_accurate(rng: Rng, handle: pymluops.Handle) 
         assert_close(grad, exact, 1e-6)
 
 
+@pytest.mark.parametrize(("c", "k", "g"), [(4, 9, 1), (20, 9, 1), (2, 7, 8)])
+def test_many_pixels_of_a_window_stay_accurate(
+    c: int, k: int, g: int, rng: Rng, handle: pymluops.Handle
+) -> None:
+    """More than 10,000 terms of both signs in a sum of grad_input."""
+    shape = Shape(1, k, k, c, k, g, 16)
+    x, m, go = shape.tensors(rng, np.float32)
+    grad_input = backward(shape, x, m, go, handle=handle)[0]
+    assert_close(grad_input, reference.carafe_backward(x, m, go, k, g, 16)[0], 1e-6)
+
+
 def test_by_hand(handle: pymluops.Handle) -> None:
     """A 1 x 2 map of 2 channels, each a group; s = 1, k = 3: the middle row of taps is inside."""
     shape = Shape(1, 1, 2, 1, 3, 2, 1)

@@ -155,6 +155,14 @@ static inline int64_t carafe_sums_floats(const struct carafe_backward_args *args
          args->plan.columns * args->plan.groups * carafe_padded(args->part);
 }
 
+/* Rounding errors grow with the length of a sum: where S * K x S * K products may meet in one of
+   grad_input, each row of windows is summed on its own first. */
+enum { CARAFE_DIRECT_K = 11, CARAFE_DIRECT_SIDE = 55 };
+
+static inline int carafe_sums_are_long(const struct carafe_shape *shape) {
+  return shape->K > CARAFE_DIRECT_K || shape->S * shape->K > CARAFE_DIRECT_SIDE;
+}
+
 /* Many groups of few channels: vectors hold groups, whose number is padded to CARAFE_PAD. */
 enum { CARAFE_GROUPS_K = 11, CARAFE_TILE = 4 };
 

@@ -9,10 +9,6 @@
 
 #include "kernels/carafe_walk.h"
 
-/* Rounding errors grow with the length of a sum: above this K, each row of grad_output is summed on
-   its own first. */
-enum { MAX_DIRECT_K = 11 };
-
 MLUOP_INLINE void load_values(vf value[PIXELS][VECTORS], const struct line *t, int64_t from,
                               int pixels, int vectors) {
   const int64_t last = t->length - (vectors - 1) * VL;
@@ -86,7 +82,7 @@ static void clear_floats(float *to, int64_t count) { memset(to, 0, (size_t)count
 static void begin_spread(struct spread *s) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t floats = carafe_div_up(a->C, s->args->part) * spread_ring_size(s);
-  s->totals = a->K > MAX_DIRECT_K ? s->ring + floats : NULL;
+  s->totals = carafe_sums_are_long(a) ? s->ring + floats : NULL;
   clear_floats(s->ring, s->totals != NULL ? 2 * floats : floats);
   s->column = s->item->column;
 }

@@ -39,7 +39,8 @@ static void plan_channels(struct carafe_backward_args *args, int threads) {
    fewer channels. */
 static int are_many_groups(const struct carafe_shape *a) {
   const int64_t most = a->S == 1 ? MOST_TAPS_ONE : MOST_TAPS;
-  return a->K <= CARAFE_GROUPS_K && a->G >= MIN_GROUPS && a->K * a->C <= most &&
+  return a->K <= CARAFE_GROUPS_K && !carafe_sums_are_long(a) && a->G >= MIN_GROUPS &&
+         a->K * a->C <= most &&
          carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
 }
 
