@@ -129,8 +129,8 @@ void MLUOP_VARIANT(carafe_backward)(const void *vargs, int64_t begin, int64_t en
   const struct carafe_backward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   const int64_t rows = args->plan.rows;
-  const int is_narrow = a->C <= CARAFE_NARROW && a->K <= CARAFE_NARROW_K && a->K <= VL &&
-                        !carafe_sums_are_long(a);
+  const int is_narrow =
+      a->C <= CARAFE_NARROW && a->K <= CARAFE_NARROW_K && a->K <= VL && !carafe_sums_are_long(a);
   while (begin < end) {
     const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
     const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);

@@ -40,8 +40,7 @@ static void plan_channels(struct carafe_backward_args *args, int threads) {
 static int are_many_groups(const struct carafe_shape *a) {
   const int64_t most = a->S == 1 ? MOST_TAPS_ONE : MOST_TAPS;
   return a->K <= CARAFE_GROUPS_K && !carafe_sums_are_long(a) && a->G >= MIN_GROUPS &&
-         a->K * a->C <= most &&
-         carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
+         a->K * a->C <= most && carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
 }
 
 /* As many groups at once as have CARAFE_BLOCK_CHANNELS channels: masks are read and written in
