@@ -144,21 +144,26 @@ int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) 
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
-/* Neighbouring bins share pixels: a thread gets long runs of them, but not so long that the last
-   one is waited for. Prefetching begins anew with each run. */
+/* Bins may differ by any factor: the blocks are small, if there is work for two. Prefetching begins
+   anew with each block: then they are large. */
 static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, mluop_kernel *kernel,
                 int64_t parts) {
   const int64_t items = mluop_deform_roi_pool_bins(args) * parts;
-  const int64_t shares = (args->look_ahead ? 3 : 16) * (int64_t)mluop_num_threads(handle);
+  const int64_t threads = mluop_num_threads(handle);
   const int64_t cost = mluop_deform_roi_pool_bin_cost(args) / parts;
-  const struct mluop_job job = {
-      .kernel = kernel,
-      .args = args,
-      .count = items,
-      .grain = mluop_max(mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost), items / shares),
-      .schedule = MLUOP_OWN_FIRST,
-      .scratch = args->work,
-      .scratch_stride = args->work_stride};
+  int64_t grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost);
+  if (args->look_ahead) {
+    grain = mluop_max(grain, items / (3 * threads));
+  } else if (grain < items) {
+    grain = mluop_max(1, mluop_min(grain, items / (16 * threads)));
+  }
+  const struct mluop_job job = {.kernel = kernel,
+                                .args = args,
+                                .count = items,
+                                .grain = grain,
+                                .schedule = MLUOP_OWN_FIRST,
+                                .scratch = args->work,
+                                .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);
 }
 
