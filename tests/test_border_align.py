@@ -250,16 +250,19 @@ def test_few_channels_of_large_maps(
     check_accuracy(got, expected, FLOAT_BAR)
 
 
-@pytest.mark.parametrize("channels", [5, 64])
+@pytest.mark.parametrize("channels", [5, 64, 600])
+@pytest.mark.parametrize("n", [1, 2])
 def test_threads_change_nothing(
     rng: np.random.Generator,
     handle: pymluops.Handle,
     for_each_thread_count: Callable[[Callable[[], object]], list],
     channels: int,
+    n: int,
 ) -> None:
-    x = rng.standard_normal((2, 21, 30, 4 * channels), dtype=np.float32)
-    boxes = random_boxes(rng, 2, 21, 30).astype(np.float32)
-    grad = rng.standard_normal((2, 630, 4, channels), dtype=np.float32)
+    """Also more threads than lists of borders: 4 for each image."""
+    x = rng.standard_normal((n, 21, 30, 4 * channels), dtype=np.float32)
+    boxes = random_boxes(rng, n, 21, 30).astype(np.float32)
+    grad = rng.standard_normal((n, 630, 4, channels), dtype=np.float32)
 
     def run() -> tuple[Array, Array, Array]:
         output, argmax = forward(x, boxes, 10, handle)

@@ -2,6 +2,7 @@
 #ifndef MLUOP_KERNELS_BORDER_ALIGN_H_
 #define MLUOP_KERNELS_BORDER_ALIGN_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Every border of a box is straight: it lies between two neighbouring lines of the map, rows for
@@ -40,8 +41,10 @@ struct border_align_args {
   int stream; /* ... and lie so that whole vectors of them can go past the caches */
 
   /* List n * 4 + b: the boxes of image n, ordered by the line of border b, those without a line
-     last; plan_first has K + 2 numbers for each list, see border_align_plan. */
+     last; plan_first has K + 2 numbers for each list, see plan_list. NULL: the kernel plans each
+     list that it comes to, plan_at bytes behind the begin of its scratch memory. */
   int32_t *plan_order, *plan_first;
+  size_t plan_at;
 
   /* Channels are done in blocks; a pixel of a line in scratch memory takes pixel_floats. */
   int64_t block, blocks, pixel_floats;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/border_align_plan.h"
 #include "kernels/border_align_samples.h"
 
 /* The two lines of the map that a border lies between, one channel block of them, as floats. Line i
@@ -246,6 +247,14 @@ static void do_borders(const struct border_list *list, int64_t begin, int64_t en
   }
 }
 
+/* The order of a list: planned before, or now. */
+static const int32_t *order_of(const struct border_list *list, void *scratch) {
+  if (list->order != NULL) return list->order;
+  int32_t *order = (int32_t *)(void *)((char *)scratch + list->a->plan_at);
+  plan_list(list, order, order + list->a->K);
+  return order;
+}
+
 /* Item: a place in the order of a list. */
 void MLUOP_VARIANT(border_align_forward)(const void *vargs, int64_t begin, int64_t end,
                                          void *scratch) {
@@ -253,8 +262,11 @@ void MLUOP_VARIANT(border_align_forward)(const void *vargs, int64_t begin, int64
   for (int64_t item = begin; item < end;) {
     const int64_t index = item / a->K, start = index * a->K;
     const int64_t stop = end < start + a->K ? end : start + a->K;
+    struct border_list list = border_list_of(a, index, 0);
+    const int32_t *order = order_of(&list, scratch);
     for (int64_t block = 0; block < a->blocks; block++) {
-      const struct border_list list = border_list_of(a, index, block);
+      list = border_list_of(a, index, block);
+      list.order = order;
       do_borders(&list, item - start, stop - start, scratch);
     }
     item = stop;

@@ -32,6 +32,7 @@ static inline struct border_list border_list_of(const struct border_align_args *
   list.channel = block * a->block;
   list.width = a->C - list.channel < a->block ? a->C - list.channel : a->block;
   list.origin = list.n * a->H * row + list.b * a->C + list.channel;
+  if (a->plan_order == NULL) return list;
   list.order = a->plan_order + index * a->K;
   list.first = a->plan_first + index * (a->K + 2);
   return list;

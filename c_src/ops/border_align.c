@@ -107,29 +107,36 @@ static void choose_stores(const struct mluop_call *call, struct border_align_arg
                  addresses % 64 == 0 && args->C % CACHE_LINE_FLOATS == 0;
 }
 
-/* Plans the lists of borders, then runs a kernel over them; `extra` is what a thread needs besides
-   its lines. */
+/* Runs a kernel over the planned lists of borders; `extra` is what a thread needs besides its
+   lines. A kernel that goes through lists in order plans those that it comes to by itself, unless
+   threads would have to share them. */
 static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args *args,
                          struct mluop_job *job, int64_t extra) {
   const int64_t lists = args->N * 4, threads = mluop_num_threads(call->handle);
   const int64_t workers = mluop_min(threads, mluop_div_up(job->count, job->grain));
-  const size_t order = (size_t)round_up(lists * args->K, 16) * sizeof(int32_t);
-  const size_t first = (size_t)round_up(lists * (args->K + 2), 16) * sizeof(int32_t);
-  const size_t lines = (size_t)(2 * args->line_floats) * sizeof(float);
-  job->scratch_stride = lines + (size_t)round_up(extra, 64) + APART_BYTES;
-  const size_t bytes = order + first + (size_t)workers * job->scratch_stride;
+  const bool by_kernel = job->schedule == MLUOP_STATIC && workers <= lists;
+  const int64_t planned = by_kernel ? 1 : lists;
+  const size_t order = (size_t)round_up(planned * args->K, 16) * sizeof(int32_t);
+  const size_t plan = order + (size_t)round_up(planned * (args->K + 2), 16) * sizeof(int32_t);
+  const size_t room = (size_t)(2 * args->line_floats) * sizeof(float) + (size_t)round_up(extra, 64);
+  job->scratch_stride = room + (by_kernel ? plan : 0) + APART_BYTES;
+  const size_t bytes = (by_kernel ? 0 : plan) + (size_t)workers * job->scratch_stride;
   char *scratch = mluop_scratch(call->handle, bytes);
   if (scratch == NULL) return mluop_no_scratch(call, bytes);
-  args->plan_order = (int32_t *)(void *)scratch;
-  args->plan_first = (int32_t *)(void *)(scratch + order);
   job->args = args;
-  job->scratch = scratch + order + first;
-  const struct mluop_job plan = {.kernel = call->handle->kernels->border_align_plan,
-                                 .args = args,
-                                 .count = lists,
-                                 .grain = mluop_grain(PLAN_BOXES, args->K),
-                                 .schedule = MLUOP_DYNAMIC};
-  mluop_parallel_for(call->handle, &plan);
+  job->scratch = scratch;
+  args->plan_at = room;
+  if (!by_kernel) {
+    args->plan_order = (int32_t *)(void *)scratch;
+    args->plan_first = (int32_t *)(void *)(scratch + order);
+    job->scratch = scratch + plan;
+    const struct mluop_job planning = {.kernel = call->handle->kernels->border_align_plan,
+                                       .args = args,
+                                       .count = lists,
+                                       .grain = mluop_grain(PLAN_BOXES, args->K),
+                                       .schedule = MLUOP_DYNAMIC};
+    mluop_parallel_for(call->handle, &planning);
+  }
   mluop_parallel_for(call->handle, job);
   return MLUOP_STATUS_SUCCESS;
 }
