@@ -108,6 +108,22 @@ SHAPES = [
     Shape(1, 5, 6, 8, 5, 17, 1),
     Shape(1, 13, 12, 8, 11, 17, 2),
     Shape(1, 3, 4, 4, 13, 16, 2),
+    # Few groups of few channels: whole vectors of columns, parts of them, and several strips.
+    Shape(1, 9, 16, 5, 5, 1, 2),
+    Shape(2, 6, 17, 3, 5, 2, 2),
+    Shape(1, 40, 17, 7, 5, 2, 2),
+    Shape(1, 1, 35, 4, 5, 1, 4),
+    Shape(1, 4, 18, 1, 1, 7, 5),
+    Shape(1, 4, 290, 2, 3, 1, 2),
+    # And what is at both sides of their limits.
+    Shape(1, 9, 15, 5, 5, 1, 2),
+    Shape(1, 5, 37, 15, 5, 1, 3),
+    Shape(1, 5, 18, 16, 3, 1, 2),
+    Shape(1, 8, 18, 10, 7, 1, 2),
+    Shape(1, 8, 18, 11, 7, 1, 2),
+    Shape(1, 8, 18, 4, 7, 1, 2),
+    Shape(1, 5, 20, 8, 3, 3, 1),
+    Shape(1, 5, 20, 9, 3, 3, 1),
     # More columns than a thread takes of many channels at once.
     Shape(1, 2, 70, 1024, 5, 1, 2),
     Shape(1, 2, 450, 2, 3, 16, 1),
@@ -302,7 +318,7 @@ def test_pixels_of_a_scaled_window(handle: pymluops.Handle) -> None:
 def test_taps_outside_are_never_looked_at(
     poison: float, scale: int, channels: int, groups: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    shape = Shape(1, 5, 6, channels, 5, groups, scale)
+    shape = Shape(1, 5, 18, channels, 5, groups, scale)
     x, m, go = shape.tensors(rng, np.float32)
     ones = np.ones_like(x), m, np.ones_like(go)
     inside = reference.carafe_backward(*ones, 5, groups, scale)[1] != 0
@@ -323,7 +339,7 @@ def test_taps_outside_are_never_looked_at(
 def test_taps_outside_have_no_gradient_whatever_comes_from_the_output(
     poison: float, scale: int, channels: int, groups: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    shape = Shape(1, 5, 10, channels, 5, groups, scale)
+    shape = Shape(1, 5, 18, channels, 5, groups, scale)
     x, m, go = shape.tensors(rng, np.float32)
     ones = np.ones_like(x), m, np.ones_like(go)
     inside = reference.carafe_backward(*ones, 5, groups, scale)[1] != 0
@@ -339,10 +355,10 @@ def test_taps_outside_have_no_gradient_whatever_comes_from_the_output(
 def test_non_finite_values_reach_what_they_should_and_nothing_else(
     poison: float, which: str, channels: int, groups: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    shape = Shape(1, 6, 8, channels, 3, groups, 2)
+    shape = Shape(1, 6, 18, channels, 3, groups, 2)
     x, m, go = shape.tensors(rng, np.float32)
     places = {"input": (x, 3, 4, 0), "mask": (m, 6, 9, 4), "grad_output": (go, 6, 9, 0)}
-    tensor, *place = (places | {"corner": (go, 0, 15, 0)})[which]
+    tensor, *place = (places | {"corner": (go, 0, 35, 0)})[which]
     tensor[0, *place] = poison
     results = [forward(shape, x, m, handle=handle), *backward(shape, x, m, go, handle=handle)]
     expected = [
@@ -359,7 +375,12 @@ def test_non_finite_values_reach_what_they_should_and_nothing_else(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "shape",
-    [Shape(2, 49, 18, 4, 3, 1, 4), Shape(1, 49, 18, 33, 3, 1, 2), Shape(1, 49, 8, 3, 5, 17, 2)],
+    [
+        Shape(2, 49, 18, 4, 3, 1, 4),
+        Shape(2, 49, 14, 4, 3, 1, 4),
+        Shape(1, 49, 18, 33, 3, 1, 2),
+        Shape(1, 49, 8, 3, 5, 17, 2),
+    ],
     ids=repr,
 )
 def test_nans_have_the_same_bits_for_any_thread_count(
@@ -406,6 +427,8 @@ def test_gradients_are_the_adjoint_of_the_forward(
         Shape(1, 2, 2, 130, 7, 1, 3),
         Shape(1, 3, 5, 4, 5, 17, 2),
         Shape(1, 2, 3, 3, 3, 9, 1),
+        Shape(1, 3, 17, 3, 5, 2, 2),
+        Shape(1, 2, 16, 5, 3, 1, 1),
     ],
     ids=repr,
 )

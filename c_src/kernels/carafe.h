@@ -184,6 +184,24 @@ static inline int64_t carafe_groups_floats(const struct carafe_backward_args *ar
   return carafe_groups_tile(args) + 2 * carafe_ring_rows(&args->shape) * carafe_groups_row(args);
 }
 
+/* Few groups of few channels: vectors hold columns. Floats of a row of the map for one channel: of
+   the columns that windows of a strip's neighbours reach, and a vector beside them; an odd number
+   of cache lines. */
+static inline int64_t carafe_columns_plane(const struct carafe_backward_args *args) {
+  return (carafe_padded(args->plan.columns + 2 * (args->shape.K - 1)) + CARAFE_PAD) | CARAFE_PAD;
+}
+
+static inline int64_t carafe_columns_row(const struct carafe_backward_args *args) {
+  return args->plan.groups * args->shape.C * carafe_columns_plane(args);
+}
+
+/* Rows of the map, of a tile of the mask and of its gradients, and VL columns of those. */
+static inline int64_t carafe_columns_floats(const struct carafe_backward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  return 2 * carafe_ring_rows(a) * carafe_columns_row(args) +
+         CARAFE_TILE * (a->K * a->K + a->C) * (carafe_columns_plane(args) + CARAFE_PAD);
+}
+
 /* Groups of at most this many channels have vectors of taps instead, if a row of those fits. */
 enum { CARAFE_NARROW = 4, CARAFE_NARROW_K = 11 };
 

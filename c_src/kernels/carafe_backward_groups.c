@@ -1,12 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/carafe_ahead.h"
-#include "kernels/carafe_lane_tile.h"
+#include "kernels/carafe_lane_dots.h"
 #include "kernels/carafe_lanes.h"
 
 /* Both gradients where there are many groups of few channels: a vector holds one channel of VL
    groups, or one tap of theirs. Sums over the channels of a group are then sums of vectors, and a
    weight is loaded for VL products. The masks, where the taps of a group are neighbours, are
    transposed on the way. */
+
+/* Channels whose gradients stay in registers. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { CHANNELS = 4 };
+#else
+enum { CHANNELS = 2 };
+#endif
+
+/* Adds what `count` channels from the first one on give to the map. */
+MLUOP_INLINE void spread_channels(const struct tile *t, float *corner, int64_t first, int pixels,
+                                  int count) {
+  vf grad[TILE][CHANNELS];
+  MLUOP_UNROLL for (int i = 0; i < count; i++) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      grad[e][i] = vf_load(t->grads + (first + i) * STEP + e * VL);
+    }
+  }
+  corner += first * VL;
+  const float *weights = t->taps + t->span.begin * STEP;
+  for (int64_t tap = t->span.begin; tap < t->span.end; tap++, weights += STEP) {
+    float *to = corner + t->place[tap];
+    vf sum[CHANNELS];
+    MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_load(to + i * VL);
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      const vf w = vf_pin(vf_load(weights + e * VL));
+      MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_fma(w, grad[e][i], sum[i]);
+    }
+    MLUOP_UNROLL for (int i = 0; i < count; i++) vf_store(to + i * VL, sum[i]);
+  }
+}
+
+MLUOP_INLINE void spread_tile(const struct tile *t, float *corner, int pixels) {
+  int64_t c = 0;
+  for (; c + CHANNELS <= t->channels; c += CHANNELS) {
+    spread_channels(t, corner, c, pixels, CHANNELS);
+  }
+  if (CHANNELS > 2 && t->channels - c == 3) spread_channels(t, corner, c, pixels, CHANNELS - 1);
+  if (CHANNELS > 2 && t->channels - c == 2) spread_channels(t, corner, c, pixels, 2);
+  if (t->channels - c == 1) spread_channels(t, corner, c, pixels, 1);
+}
+
+typedef void spread_function(const struct tile *t, float *corner);
+
+static void spread_1(const struct tile *t, float *corner) { spread_tile(t, corner, 1); }
+static void spread_3(const struct tile *t, float *corner) { spread_tile(t, corner, 3); }
+static void spread_4(const struct tile *t, float *corner) { spread_tile(t, corner, 4); }
+
+/* By pixels - 1. */
+static spread_function *const spread_functions[TILE] = {spread_1, 0, spread_3, spread_4};
 
 /* Rows of the input under the windows, and of the sums of grad_input that are not complete, are
    rings of one geometry. They reach so far beside the strip that no window has to be clipped: what
@@ -109,7 +158,8 @@ static void do_window(const struct strip *s, int64_t j, const int64_t *block, in
   const struct carafe_shape *a = &args->shape;
   const struct carafe_item *item = s->item;
   const int64_t at = (j - (a->K - 1) / 2 - s->first) * s->pixel + vector * a->C * VL;
-  struct tile t = {.taps = s->taps, .grads = s->grads, .place = s->place, .channels = a->C};
+  struct tile t = {
+      .taps = s->taps, .grads = s->grads, .place = s->place, .channels = a->C, .plane = VL};
   for (int e = 0; e < pixels; e++) {
     const struct blocks grads = groups_of(s, args->grad_output, block[e], a->C, vector);
     lanes_take(s->grads + e * VL, STEP, &grads);
@@ -117,7 +167,7 @@ static void do_window(const struct strip *s, int64_t j, const int64_t *block, in
   if (item->row >= s->rows.begin && item->row < s->rows.end && j >= item->column &&
       j < item->column + item->columns) {
     t.span = s->seen;
-    dot_functions[pixels - 1](&t, s->input + at);
+    dots_functions[pixels - 1](&t, s->input + at);
     clear_outside(s, &t, j);
     for (int e = 0; e < pixels; e++) {
       struct blocks masks = groups_of(s, args->grad_mask, block[e], a->K * a->K, vector);

@@ -4,7 +4,11 @@
 enum { MIN_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
 
 /* Where vectors hold groups: of those, and of a row of a window's taps times the channels. */
-enum { MIN_GROUPS = 8, MOST_TAPS = 112, MOST_TAPS_ONE = 48 };
+enum { MIN_GROUPS = 8, GROUPS_TAPS = 112, GROUPS_TAPS_ONE = 48 };
+
+/* Where they hold columns: taps times channels again; and columns of a strip, of which all masks
+   of a row stay in the second cache. */
+enum { COLUMNS_TAPS = 75, COLUMNS_TAPS_ONE = 25, MOST_COLUMNS = 128 };
 
 /* Strips of columns are wide: each reads some of grad_output beside it. What their rows need (the
    input under the windows, the sums that are not complete, grad_output) comes by in order, so that
@@ -38,7 +42,7 @@ static void plan_channels(struct carafe_backward_args *args, int threads) {
    vector of groups serves the pixels of one window only: of large ones, and if S is 1, it pays for
    fewer channels. */
 static int are_many_groups(const struct carafe_shape *a) {
-  const int64_t most = a->S == 1 ? MOST_TAPS_ONE : MOST_TAPS;
+  const int64_t most = a->S == 1 ? GROUPS_TAPS_ONE : GROUPS_TAPS;
   return a->K <= CARAFE_GROUPS_K && !carafe_sums_are_long(a) && a->G >= MIN_GROUPS &&
          a->K * a->C <= most && carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
 }
@@ -52,6 +56,23 @@ static void plan_groups(struct carafe_backward_args *args, int threads) {
   cut_strips(&args->plan, a, carafe_groups_pixel(args), threads);
 }
 
+/* Vectors of columns need rows of some, and pay for fewer channels with large windows, and if S is
+   1. Of up to 4 channels, vectors of taps are better if large windows nearly fill them. */
+static int are_few_channels(const struct carafe_shape *a) {
+  const int64_t most = a->S == 1 ? COLUMNS_TAPS_ONE : COLUMNS_TAPS;
+  return !carafe_sums_are_long(a) && a->W >= CARAFE_PAD && a->C < CARAFE_PAD &&
+         a->K * a->C <= most && a->K <= (a->C <= CARAFE_NARROW ? 5 : 7) &&
+         a->G * a->C <= CARAFE_BLOCK_CHANNELS;
+}
+
+static void plan_columns(struct carafe_backward_args *args, int threads) {
+  const struct carafe_shape *a = &args->shape;
+  args->plan = (struct carafe_plan){.groups = a->G, .part = a->C};
+  cut_strips(&args->plan, a, a->G * a->C, threads);
+  const int64_t columns = mluop_min(args->plan.columns, MOST_COLUMNS);
+  args->plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
+}
+
 mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
                                          int64_t *floats) {
   const struct carafe_shape *a = &args->shape;
@@ -60,6 +81,11 @@ mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_bac
     plan_groups(args, threads);
     *floats = carafe_groups_floats(args);
     return handle->kernels->carafe_backward_groups;
+  }
+  if (are_few_channels(a)) {
+    plan_columns(args, threads);
+    *floats = carafe_columns_floats(args);
+    return handle->kernels->carafe_backward_columns;
   }
   plan_channels(args, threads);
   const int64_t wide =

@@ -51,9 +51,11 @@ static void free_all(struct twin *const *twins, int count) {
 /* ----------------------------------------------------------------------------- operators */
 
 static void carafe(mluOpHandle_t handle, mluOpDataType_t dtype) {
-  const int n = random_int(1, 2), h = random_int(1, 7), w = random_int(1, 9);
-  const int many = random_int(0, 2) == 0, groups = many ? random_int(8, 20) : random_int(1, 3);
-  const int c = groups * (many ? random_int(1, 17) : random_channels());
+  const int kind = random_int(0, 4), many_groups = kind == 0, few_channels = kind == 1;
+  const int n = random_int(1, 2), h = random_int(1, 7);
+  const int w = few_channels ? random_int(16, 20) : random_int(1, 9);
+  const int groups = many_groups ? random_int(8, 20) : random_int(1, 3);
+  const int c = groups * (kind < 2 ? random_int(1, 17) : random_channels());
   const int k = 2 * random_int(0, 3) + 1, s = random_int(1, 3);
   struct twin input = nhwc(dtype, n, h, w, c), mask = nhwc(dtype, n, s * h, s * w, groups * k * k);
   struct twin output = nhwc_output(dtype, n, s * h, s * w, c);
