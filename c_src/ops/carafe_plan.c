@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/carafe_plan.h"
 
-enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25, MIN_JOINED_CHANNELS = 48 };
+enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
+enum { MIN_JOINED_CHANNELS = 48, MIN_STREAMED_K = 5 };
 
 /* Of a small first-level cache: its lines are CARAFE_PAD floats. */
 enum { CACHE_SETS = 64, CACHE_WAYS = 8 };
@@ -47,11 +48,11 @@ static int joins(const struct mluop_kernels *kernels, const struct carafe_shape 
 }
 
 /* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
-   that saves more than it costs. The output goes past the caches if the tensors of the call fill
-   more than half of them. Only whole lines may: where the output is not aligned to them, rows of
-   the input are turned by as many channels as it is off. Packed rows are if the output fills half
-   of the caches alone; rows in place always, if they are as far off, since their vectors are then
-   whole lines as well. */
+   that saves more than it costs. The output goes past the caches if it fills more than half of
+   them, or if all tensors of the call do and the products take longer than memory. Only whole lines
+   may go: where the output is not aligned to them, rows of the input are turned by as many channels
+   as it is off. Rows in place are if they are as far off, since their vectors are whole lines then
+   as well; packed rows only for an output that fills half of the caches alone. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
@@ -61,11 +62,13 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
   const size_t line = CARAFE_PAD * sizeof(float);
   const size_t off = (uintptr_t)args->output % line, input_off = (uintptr_t)args->input % line;
   struct carafe_plan *plan = &args->plan;
-  *plan = plan_of(a, mluop_num_threads(handle));
+  const int threads = mluop_num_threads(handle);
+  *plan = plan_of(a, threads);
   int in_place = 0;
   if (!a->is_half && a->C % CARAFE_PAD == 0 && off % sizeof(float) == 0) {
-    args->stream = (off == 0 ? all : output) > half_of_cache;
     in_place = !plan->packed && off == input_off && joins(handle->kernels, a);
+    const int is_free = (off == 0 || in_place) && (a->K >= MIN_STREAMED_K || threads == 1);
+    args->stream = (is_free ? all : output) > half_of_cache;
     if (args->stream || in_place) plan->turn = (int64_t)(off / sizeof(float));
   }
   plan->packed |= !in_place && (plan->turn > 0 ||
