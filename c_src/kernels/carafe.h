@@ -44,6 +44,7 @@ struct carafe_backward_args {
   int64_t part;            /* channels of a group that are done together */
   const void *input, *mask, *grad_output;
   void *grad_input, *grad_mask;
+  int ask; /* tensors do not stay in the caches: what comes next is asked for */
 };
 
 static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -157,7 +157,8 @@ static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
   const int64_t tiles = S > 1 ? (end - begin) * chunks : carafe_div_up(end - begin, DOT_PIXELS);
   const int64_t steps = tiles * m->item->groups * carafe_div_up(a->C, m->args->part);
   int64_t offset[DOT_PIXELS];
-  m->ahead_lines = carafe_div_up(m->ahead.lines, steps * (rows.end - rows.begin));
+  const int64_t lines = m->args->ask ? m->ahead.lines : 0;
+  m->ahead_lines = carafe_div_up(lines, steps * (rows.end - rows.begin));
   if (S == 1) {
     const int64_t whole = (end - begin) / DOT_PIXELS * DOT_PIXELS;
     for (int e = 0; e < DOT_PIXELS; e++) offset[e] = e;
