@@ -135,3 +135,11 @@ CALLS = {
         ),
     )
 }
+
+
+def assert_blames(error: pymluops.MluOpError, call: str, argument: str) -> None:
+    """The text says "[function] argument: ..." with the argument that was wrong."""
+    assert str(error) == error.message
+    assert error.message.startswith(f"[{CALLS[call].c_function}] {argument}"), error.message
+    assert error.function == CALLS[call].c_function
+    assert error.status == pymluops.capi.Status.BAD_PARAM

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from python_calls import CALLS, as_tuple
+from python_calls import CALLS, assert_blames
 
 import pymluops
 from pymluops import BadParamError, BadTypeError, MluOpError
@@ -18,15 +18,6 @@ FLOATS = [
     for name in ("deform_roi_pool_forward", "deform_roi_pool_backward")
     for number in ("spatial_scale", "gamma")
 ]
-OUTPUTS = [(name, output) for name, call in CALLS.items() for output in call.outputs]
-
-
-def assert_blames(error: MluOpError, call: str, argument: str) -> None:
-    """The text says "[function] argument: ..." with the argument that was wrong."""
-    assert str(error) == error.message
-    assert error.message.startswith(f"[{CALLS[call].c_function}] {argument}"), error.message
-    assert error.function == CALLS[call].c_function
-    assert error.status == pymluops.capi.Status.BAD_PARAM
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -274,111 +265,6 @@ def test_scalars_are_keywords(name):
     call = CALLS[name]
     with pytest.raises(TypeError, match="positional argument"):
         call.function(*call.arrays.values(), *call.numbers.values())
-
-
-# ---------------------------------------------------------------------------------------- out=
-
-
-def replaced(name, output, value):
-    """Return an ``out=`` in which one array is another one, and the arrays of it."""
-    outputs = CALLS[name].outputs
-    arrays = [np.full(shape, 7, dtype) for shape, dtype in outputs.values()]
-    arrays[list(outputs).index(output)] = value
-    return tuple(arrays) if len(arrays) > 1 else value
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_results_go_to_out(name):
-    call = CALLS[name]
-    out = call.new_outputs()
-    returned = call(out=out)
-    for given, got, fresh in zip(
-        np.atleast_1d(np.array(out, object))
-        if False
-        else (out if isinstance(out, tuple) else (out,)),
-        returned if isinstance(returned, tuple) else (returned,),
-        call.results(),
-        strict=True,
-    ):
-        assert got is given
-        assert np.array_equal(given, fresh)
-
-
-def test_one_of_two_outputs():
-    call = CALLS["carafe_backward"]
-    grad_mask = np.full((1, 4, 6, 18), 7, np.float32)
-    first, second = call(out=(None, grad_mask))
-    assert second is grad_mask
-    assert np.array_equal(first, call()[0])
-    assert np.array_equal(second, call()[1])
-    assert np.array_equal(call(out=[None, None])[0], first)
-
-
-@pytest.mark.parametrize(("name", "output"), OUTPUTS)
-def test_out_that_does_not_fit(name, output):
-    shape, dtype = CALLS[name].outputs[output]
-    good = np.full(shape, 7, dtype)
-    read_only = good.copy()
-    read_only.flags.writeable = False
-    bytes_ = np.zeros(good.nbytes + 1, np.uint8)
-    wrong = {
-        "dtype float64": (good.astype(np.float64), BadTypeError),
-        "dtype float16": (good.astype(np.float16), BadTypeError),
-        "dtype >": (good.astype(good.dtype.newbyteorder()), BadTypeError),
-        f"shape {(1, *shape)}": (good[None], BadParamError),
-        "shape (": (np.concatenate((good, good)), BadParamError),
-        "a read-only array": (read_only, BadParamError),
-        "strides": (np.repeat(good, 2, -1)[..., ::2], BadParamError),
-        "an unaligned array": (bytes_[1:].view(dtype).reshape(shape), BadParamError),
-        "list": (good.tolist(), BadTypeError),
-        "'text'": ("text", BadTypeError),
-        "object": (object(), BadTypeError),
-        "masked array": (np.ma.masked_array(good), BadTypeError),
-    }
-    for problem, (value, kind) in wrong.items():
-        out = replaced(name, output, value)
-        with pytest.raises(kind) as caught:
-            CALLS[name](out=out)
-        assert_blames(caught.value, name, f"{output}: ")
-        if problem != "dtype >":
-            assert problem in str(caught.value)
-        for array in as_tuple(out):
-            if isinstance(array, np.ndarray) and array.dtype.kind in "fi" and array is not value:
-                assert np.all(array == 7)
-
-
-@pytest.mark.parametrize(("name", "output"), OUTPUTS)
-def test_out_that_is_an_input(name, output):
-    """An output may not share memory with an input, and stays as it is."""
-    call = CALLS[name]
-    shape, dtype = call.outputs[output]
-    for argument, base in call.arrays.items():
-        if base.dtype != dtype:
-            continue
-        pool = np.zeros(base.size + int(np.prod(shape)), dtype)
-        source = pool[: base.size].reshape(base.shape)
-        source[:] = base
-        out = pool[: int(np.prod(shape))].reshape(shape)
-        before = pool.copy()
-        with pytest.raises(BadParamError, match="overlap"):
-            call(**{argument: source, "out": replaced(name, output, out)})
-        assert np.array_equal(pool, before)
-
-
-@pytest.mark.parametrize("name", [name for name, call in CALLS.items() if len(call.outputs) == 2])
-def test_out_for_two_results(name):
-    good = CALLS[name].new_outputs()
-    for wrong in (good[0], good[:1], (*good, good[0]), "text", {}):
-        with pytest.raises(BadTypeError) as caught:
-            CALLS[name](out=wrong)
-        assert_blames(caught.value, name, "out: ")
-
-
-def test_no_grad_offset_without_an_offset():
-    call = CALLS["deform_roi_pool_backward"]
-    assert call(offset=None)[1] is None
-    with pytest.raises(BadParamError, match=r"out\[1\]: .* no offset"):
-        call(offset=None, out=call.new_outputs())
 
 
 @pytest.mark.parametrize("name", CALLS)

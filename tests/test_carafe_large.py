@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CARAFE with results that go past the caches, wherever they begin in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from carafe_calls import Rng, Shape, assert_close, forward
+
+import pymluops
+from pymluops.reference import carafe as reference
+
+
+def test_a_large_output_is_streamed_to_the_same_values(rng: Rng, handle: pymluops.Handle) -> None:
+    """The output is larger than half of a last-level cache of 32 MiB, and its pixels are few."""
+    shape = Shape(1, 3, 3, 256, 3, 1, 2)
+    x, m, _ = shape.tensors(rng, np.float32)
+    many = 500
+    y = forward(
+        Shape(many, 3, 3, 256, 3, 1, 2),
+        np.repeat(x, many, axis=0),
+        np.repeat(m, many, axis=0),
+        handle=handle,
+    )
+    assert (y == forward(shape, x, m, handle=handle)).all()
+
+
+# Larger than half of a last-level cache of 32 MiB: whole lines go past it wherever they begin.
+LARGE_SHAPES = [
+    Shape(1, 70, 70, 112, 1, 1, 3),
+    Shape(1, 100, 101, 512, 1, 1, 1),
+    Shape(1, 33, 40, 128, 3, 4, 4),
+    Shape(1, 40, 41, 16, 1, 32, 3),
+    Shape(2, 30, 31, 640, 1, 1, 2),
+]
+
+
+@pytest.mark.parametrize("first", [0, 1, 4, 15])
+@pytest.mark.parametrize("shape", LARGE_SHAPES, ids=repr)
+def test_a_large_output_may_begin_anywhere_in_a_line(
+    shape: Shape, first: int, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
+) -> None:
+    x, m = (rng.standard_normal(size).astype(np.float32) for size in (shape.map, shape.masks))
+    count = int(np.prod(shape.upscaled))
+
+    def run() -> np.ndarray:
+        memory = np.full(count + 64, np.nan, np.float32)
+        skip = -(memory.ctypes.data // 4) % 16 + first
+        y = memory[skip : skip + count].reshape(shape.upscaled)
+        forward(shape, x, m, out=y, handle=handle)
+        assert np.isnan(memory[:skip]).all()
+        assert np.isnan(memory[skip + count :]).all()
+        return y
+
+    one, *others = for_each_thread_count(run)
+    assert all((other == one).all() for other in others)
+    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 1e-6)
+
+
+# Read in place where input and output begin at the same place of a line, if windows fit the cache;
+# the last two results are large.
+JOINED_SHAPES = [
+    Shape(1, 1, 1, 48, 3, 1, 2),
+    Shape(2, 5, 7, 64, 5, 1, 2),
+    Shape(1, 6, 35, 96, 7, 1, 2),
+    Shape(1, 4, 17, 112, 3, 1, 2),
+    Shape(1, 9, 20, 256, 5, 1, 2),
+    Shape(1, 5, 18, 256, 7, 1, 2),
+    Shape(1, 3, 16, 336, 5, 1, 2),
+    Shape(1, 5, 6, 32, 5, 1, 2),
+    Shape(1, 5, 6, 96, 3, 2, 2),
+    Shape(1, 5, 6, 96, 3, 1, 3),
+    Shape(1, 4, 23, 48, 21, 1, 2),
+    Shape(1, 66, 65, 256, 3, 1, 2),
+    Shape(1, 61, 60, 304, 3, 1, 2),
+]
+
+
+@pytest.mark.parametrize(("first", "first_in"), [(1, 1), (4, 4), (15, 15), (4, 0), (0, 4)])
+@pytest.mark.parametrize("shape", JOINED_SHAPES, ids=repr)
+def test_input_and_output_may_begin_anywhere_in_a_line(
+    shape: Shape,
+    first: int,
+    first_in: int,
+    rng: Rng,
+    handle: pymluops.Handle,
+    for_each_thread_count: Any,
+) -> None:
+    def begin_at(place: int, size: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, slice]:
+        count = int(np.prod(size))
+        memory = np.full(count + 64, np.nan, np.float32)
+        skip = 16 + -(memory.ctypes.data // 4) % 16 + place
+        inside = slice(skip, skip + count)
+        return memory, memory[inside].reshape(size), inside
+
+    _, x, _ = begin_at(first_in, shape.map)
+    x[:] = rng.standard_normal(shape.map)
+    m = rng.standard_normal(shape.masks).astype(np.float32)
+
+    def run() -> np.ndarray:
+        memory, y, inside = begin_at(first, shape.upscaled)
+        forward(shape, x, m, out=y, handle=handle)
+        assert np.isnan(np.delete(memory, inside)).all()
+        return y
+
+    one, *others = for_each_thread_count(run)
+    assert all((other == one).all() for other in others)
+    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 1e-6)
