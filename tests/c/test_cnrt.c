@@ -2,6 +2,7 @@
 /* The host runtime: what it does, and that wrong use is an error and nothing worse. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -301,11 +302,12 @@ static void the_driver_names_work(void) {
   CHECK_TEXT("CN_ERROR_INVALID_VALUE", text);
 }
 
-enum { THREADS = 4, ROUNDS = 300, HELD = 40 };
+enum { THREADS = 4, HELD = 40 };
 
-static void *allocate_and_free(void *unused) {
+/* Until *stop is true. */
+static void *allocate_and_free(void *stop) {
   void *held[HELD];
-  for (int round = 0; round < ROUNDS; round++) {
+  while (!__atomic_load_n((const bool *)stop, __ATOMIC_RELAXED)) {
     for (int i = 0; i < HELD; i++) {
       if (cnrtMalloc(&held[i], (size_t)(1 + i)) != cnrtSuccess) return (void *)1;
       if (cnrtMemset(held[i], i, (size_t)(1 + i)) != cnrtSuccess) return (void *)1;
@@ -316,13 +318,14 @@ static void *allocate_and_free(void *unused) {
     cnrtFree(held[0]);
     if (cnrtGetLastError() == cnrtErrorNoMem) return (void *)1;
   }
-  return unused;
+  return NULL;
 }
 
-/* A thread allocates all the time; a child must not inherit the lock that it holds. */
+/* Threads allocate all the time; a child must not inherit the lock that one holds. */
 static void threads_and_children_share_it(void) {
   pthread_t threads[THREADS];
-  for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, allocate_and_free, NULL);
+  bool stop = false;
+  for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, allocate_and_free, &stop);
   for (int i = 0; i < 20; i++) {
     const pid_t child = fork();
     if (child == 0) {
@@ -334,6 +337,7 @@ static void threads_and_children_share_it(void) {
     int status = -1;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
   }
+  __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
   for (int i = 0; i < THREADS; i++) {
     void *result = (void *)1;
     pthread_join(threads[i], &result);
