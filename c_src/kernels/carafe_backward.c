@@ -128,14 +128,7 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
 void MLUOP_VARIANT(carafe_backward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct carafe_backward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  const int64_t rows = args->plan.rows;
   const int is_narrow =
       a->C <= CARAFE_NARROW && a->K <= CARAFE_NARROW_K && a->K <= VL && !carafe_sums_are_long(a);
-  while (begin < end) {
-    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
-    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
-    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
-    if (item.row < last) (is_narrow ? do_narrow_strip : do_strip)(args, item, last, scratch);
-    begin = stop;
-  }
+  carafe_do_strips(args, begin, end, scratch, is_narrow ? do_narrow_strip : do_strip);
 }

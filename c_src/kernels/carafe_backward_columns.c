@@ -158,20 +158,16 @@ static void do_input(const struct strip *s, int pixels, int64_t group) {
 static void do_row(struct strip *s) {
   const struct carafe_backward_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
-  const int64_t S = a->S, chunks = carafe_div_up(S * S, TILE), step = S * a->G;
+  const int64_t S = a->S, chunks = carafe_chunks(a), step = S * a->G;
   const int64_t pixel = (s->item->n * a->H + s->item->row) * S * S * a->W;
   const int is_own = s->item->row >= s->rows.begin && s->item->row < s->rows.end;
   for (int64_t i = 0; i < chunks * s->item->groups; i++) {
     const int64_t chunk = i % chunks, g = i / chunks;
-    const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
     int64_t block[TILE];
-    for (int64_t e = 0; e < pixels; e++) {
-      const int64_t offset = (u + e) / S * S * a->W + (u + e) % S;
-      block[e] = (pixel + offset) * a->G + s->item->group + g;
-    }
+    const int pixels = carafe_chunk_blocks(a, chunk, pixel, s->item->group + g, block);
     for (int64_t j = s->centres.begin; j < s->centres.end; j += VL) {
       ahead_ask(&s->ahead, s->ahead_lines);
-      for (int64_t e = 0; e < pixels; e++) {
+      for (int e = 0; e < pixels; e++) {
         float *to = s->weights + e * s->plane + j - s->first;
         const struct blocks masks =
             columns_of(s, args->mask, block[e] + j * step, step, a->K * a->K, s->centres.end - j);
@@ -181,8 +177,8 @@ static void do_row(struct strip *s) {
         lanes_take(s->grads + (to - s->weights), TILE * s->plane, &grads);
       }
     }
-    if (is_own) do_masks(s, block, (int)pixels, g);
-    do_input(s, (int)pixels, g);
+    if (is_own) do_masks(s, block, pixels, g);
+    do_input(s, pixels, g);
   }
 }
 
@@ -225,13 +221,5 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
 
 void MLUOP_VARIANT(carafe_backward_columns)(const void *vargs, int64_t begin, int64_t end,
                                             void *scratch) {
-  const struct carafe_backward_args *args = vargs;
-  const int64_t rows = args->plan.rows;
-  while (begin < end) {
-    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
-    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
-    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
-    if (item.row < last) do_strip(args, item, last, scratch);
-    begin = stop;
-  }
+  carafe_do_strips(vargs, begin, end, scratch, do_strip);
 }

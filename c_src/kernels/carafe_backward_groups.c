@@ -187,22 +187,18 @@ static void do_window(const struct strip *s, int64_t j, const int64_t *block, in
 /* Window centres [begin, end). */
 static void do_segment(struct strip *s, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
-  const int64_t S = a->S, chunks = carafe_div_up(S * S, TILE);
+  const int64_t S = a->S, chunks = carafe_chunks(a);
   const int64_t tiles = (end - begin) * chunks * vectors_of(s);
   const int64_t lines = carafe_div_up(s->ahead.lines, tiles);
   for (int64_t j = begin; j < end; j++) {
     const int64_t pixel = (s->item->n * a->H + s->item->row) * S * S * a->W + j * S;
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
-      const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
       int64_t block[TILE];
-      for (int64_t e = 0; e < pixels; e++) {
-        const int64_t offset = (u + e) / S * S * a->W + (u + e) % S;
-        block[e] = (pixel + offset) * a->G + s->item->group;
-      }
+      const int pixels = carafe_chunk_blocks(a, chunk, pixel, s->item->group, block);
       for (int64_t vector = 0; vector < vectors_of(s); vector++) {
         ahead_ask(&s->ahead, lines);
         const int64_t next = vector + 1 < vectors_of(s) ? VL : S * a->G - vector * VL;
-        do_window(s, j, block, (int)pixels, vector, next * a->K * a->K);
+        do_window(s, j, block, pixels, vector, next * a->K * a->K);
       }
     }
   }
@@ -248,13 +244,5 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
 
 void MLUOP_VARIANT(carafe_backward_groups)(const void *vargs, int64_t begin, int64_t end,
                                            void *scratch) {
-  const struct carafe_backward_args *args = vargs;
-  const int64_t rows = args->plan.rows;
-  while (begin < end) {
-    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
-    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
-    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
-    if (item.row < last) do_strip(args, item, last, scratch);
-    begin = stop;
-  }
+  carafe_do_strips(vargs, begin, end, scratch, do_strip);
 }

@@ -198,12 +198,12 @@ static void set_ask(const struct walk *w, struct tile *t) {
 
 static void set_chunks(struct walk *w) {
   const struct carafe_shape *a = &w->args->shape;
-  const int64_t S = a->S, pixels = S * S;
-  w->chunks = (int)carafe_div_up(pixels, PIXELS);
-  for (int64_t i = 0; i < w->chunks; i++) {
-    w->pixels[i] = (int)(pixels * (i + 1) / w->chunks - pixels * i / w->chunks);
+  int64_t *offset = w->offset;
+  w->chunks = (int)carafe_chunks(a);
+  for (int i = 0; i < w->chunks; i++) {
+    w->pixels[i] = carafe_chunk(a, i, offset);
+    for (int e = 0; e < w->pixels[i]; e++) *offset++ *= a->G;
   }
-  for (int64_t u = 0; u < pixels; u++) w->offset[u] = (u / S * S * a->W + u % S) * a->G;
 }
 
 static void set_item(struct walk *w, struct tile *t) {

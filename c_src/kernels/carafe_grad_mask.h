@@ -152,7 +152,7 @@ static void mask_tiles(struct mask_row *m, int64_t j, int64_t end, int64_t step,
    meanwhile. */
 static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &m->args->shape;
-  const int64_t S = a->S, chunks = carafe_div_up(S * S, DOT_PIXELS);
+  const int64_t S = a->S, chunks = carafe_chunks(a);
   const struct carafe_span rows = carafe_window(m->item->row, a->K, a->H);
   const int64_t tiles = S > 1 ? (end - begin) * chunks : carafe_div_up(end - begin, DOT_PIXELS);
   const int64_t steps = tiles * m->item->groups * carafe_div_up(a->C, m->args->part);
@@ -168,9 +168,8 @@ static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
     return;
   }
   for (int64_t chunk = 0; chunk < chunks; chunk++) {
-    const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
-    for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * a->W + (u + e) % S;
-    mask_tiles(m, begin, end, 1, (int)pixels, offset);
+    const int pixels = carafe_chunk(a, chunk, offset);
+    mask_tiles(m, begin, end, 1, pixels, offset);
   }
 }
 

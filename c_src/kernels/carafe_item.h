@@ -45,6 +45,45 @@ static inline struct carafe_item carafe_item_at(const struct carafe_shape *a,
   return item;
 }
 
+/* The S x S pixels of a window are cut into chunks of 3 or 4 (of 1, if S is 1). */
+static inline int64_t carafe_chunks(const struct carafe_shape *a) {
+  return carafe_div_up(a->S * a->S, CARAFE_TILE);
+}
+
+/* offset[e] becomes how many pixels of the output pixel e of a chunk is after the window's first.
+   Returns how many pixels there are. */
+MLUOP_INLINE int carafe_chunk(const struct carafe_shape *a, int64_t chunk, int64_t *offset) {
+  const int64_t S = a->S, chunks = carafe_chunks(a);
+  const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
+  for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * a->W + (u + e) % S;
+  return (int)pixels;
+}
+
+/* The same for the numbers of a group's blocks; `pixel` is the window's first. */
+MLUOP_INLINE int carafe_chunk_blocks(const struct carafe_shape *a, int64_t chunk, int64_t pixel,
+                                     int64_t group, int64_t *block) {
+  const int pixels = carafe_chunk(a, chunk, block);
+  for (int e = 0; e < pixels; e++) block[e] = (pixel + block[e]) * a->G + group;
+  return pixels;
+}
+
+/* Does the rows [item.row, end) of a strip. */
+typedef void carafe_strip_function(const struct carafe_backward_args *args, struct carafe_item item,
+                                   int64_t end, float *scratch);
+
+/* The items [begin, end) of a backward, strip by strip. */
+static inline void carafe_do_strips(const struct carafe_backward_args *args, int64_t begin,
+                                    int64_t end, void *scratch, carafe_strip_function *do_strip) {
+  const int64_t rows = args->plan.rows;
+  while (begin < end) {
+    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
+    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
+    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
+    if (item.row < last) do_strip(args, item, last, scratch);
+    begin = stop;
+  }
+}
+
 /* Rows of a map, of the input or as large as the input: channel 0 of an item's block at column
    `first` is at row[i]; `pixel` floats further is the next column, `group` floats the next group.
  */

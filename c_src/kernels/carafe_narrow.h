@@ -237,23 +237,19 @@ static void narrow_window(const struct narrow *n, struct narrow_tile *t, int64_t
 /* Window centres [begin, end), for one group after the other. */
 static void narrow_segment(struct narrow *n, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &n->args->shape;
-  const int64_t S = a->S, chunks = carafe_div_up(S * S, DOT_PIXELS), r = (a->K - 1) / 2;
+  const int64_t S = a->S, chunks = carafe_chunks(a), r = (a->K - 1) / 2;
   const int64_t pixel = (n->item->n * a->H + n->item->row) * S * S * a->W + begin * S;
   const int64_t lines = carafe_div_up(n->ahead.lines, (end - begin) * n->item->groups * chunks);
   struct narrow_tile t = {.plane = n->plane, .K = a->K, .channels = a->C};
   for (int64_t g = 0; g < n->item->groups; g++) {
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
-      const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
       int64_t block[DOT_PIXELS];
-      for (int64_t e = 0; e < pixels; e++) {
-        const int64_t offset = (u + e) / S * S * a->W + (u + e) % S;
-        block[e] = (pixel + offset) * a->G + n->item->group + g;
-      }
+      const int pixels = carafe_chunk_blocks(a, chunk, pixel, n->item->group + g, block);
       t.at = begin - r - n->first + g * a->C * n->plane;
       for (int64_t j = begin; j < end; j++, t.at++) {
         ahead_ask(&n->ahead, lines);
-        narrow_window(n, &t, j, block, (int)pixels);
-        for (int64_t e = 0; e < pixels; e++) block[e] += S * a->G;
+        narrow_window(n, &t, j, block, pixels);
+        for (int e = 0; e < pixels; e++) block[e] += S * a->G;
       }
     }
   }

@@ -222,16 +222,12 @@ static void walk_segment(struct line *t, struct walk *w, int64_t begin, int64_t 
   t->j = begin;
   t->end = end;
   t->step = 1;
-  /* The S x S pixels of a window, in chunks of 3 or 4. */
-  const int64_t chunks = carafe_div_up(S * S, PIXELS);
-  for (int64_t chunk = 0; chunk < chunks; chunk++) {
-    const int64_t u = S * S * chunk / chunks;
-    struct tiles tiles = {
-        .pixels = (int)(S * S * (chunk + 1) / chunks - u), .pixel = pixel, .step = S};
+  for (int64_t chunk = 0; chunk < carafe_chunks(a); chunk++) {
+    struct tiles tiles = {.pixel = pixel, .step = S};
+    tiles.pixels = carafe_chunk(a, chunk, tiles.offset);
     for (int e = 0; e < tiles.pixels; e++) {
-      tiles.row[e] = (u + e) / S;
-      tiles.at[e] = (u + e) % S;
-      tiles.offset[e] = tiles.row[e] * S * a->W + tiles.at[e];
+      tiles.row[e] = tiles.offset[e] / (S * a->W);
+      tiles.at[e] = tiles.offset[e] % (S * a->W);
     }
     walk_tiles(t, w, &tiles);
   }
