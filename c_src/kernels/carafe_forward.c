@@ -24,23 +24,35 @@ MLUOP_INLINE float *add_total(vf sum[PIXELS][VECTORS], const struct line *t, flo
   return total + pixels * vectors * VL;
 }
 
-/* Past the caches; the vectors of the first line of a group may go to `ends`. */
-MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
+/* Past the caches, the vectors of the first line of a group, `first` of them: with the end of the
+   group before. */
+MLUOP_INLINE void stream_ends(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
+                              float *ends, int pixels, int first) {
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    float *to = (float *)t->values + out + t->values_pixel[e], *at = ends + t->ends_pixel[e];
+    MLUOP_UNROLL for (int v = 0; v < first; v++) vf_store(at + v * VL, sum[e][v]);
+    if (t->at_once[e] <= (j == t->row_begin)) continue;
+    MLUOP_UNROLL for (int v = 0; v < first; v++) {
+      const vf before = vf_load(at - CARAFE_PAD + v * VL);
+      vf_stream(to + v * VL, vf_select(t->turned[v], before, sum[e][v]));
+    }
+  }
+}
+
+MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
                               float *ends, int pixels, int vectors) {
   const int first = vectors < END_VECTORS ? vectors : END_VECTORS;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     float *to = (float *)t->values + out + t->values_pixel[e];
     MLUOP_UNROLL for (int v = first; v < vectors; v++) vf_stream(to + v * VL, sum[e][v]);
   }
+  if (ends != NULL) {
+    stream_ends(sum, t, j, out, ends, pixels, first);
+    return;
+  }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     float *to = (float *)t->values + out + t->values_pixel[e];
-    if (ends != NULL) {
-      MLUOP_UNROLL for (int v = 0; v < first; v++) {
-        vf_store(ends + t->ends_pixel[e] + v * VL, sum[e][v]);
-      }
-    } else {
-      MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to + v * VL, sum[e][v]);
-    }
+    MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to + v * VL, sum[e][v]);
   }
 }
 
@@ -54,11 +66,11 @@ MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, in
   }
 }
 
-MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
+MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
                              float *ends, int pixels, int kind, int vectors) {
   const int64_t last = t->length - (vectors - 1) * VL;
   if (t->stream) {
-    stream_sums(sum, t, out, ends, pixels, vectors);
+    stream_sums(sum, t, j, out, ends, pixels, vectors);
     return;
   }
   if (kind == JOINED) {
@@ -98,7 +110,7 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vecto
     }
     pass_rows(sum, t, weights, j, pixels, kind, vectors, 0);
     if (t->total != NULL) total = add_total(sum, t, total, pixels, vectors);
-    if (t->final) store_sums(sum, t, out, ends, pixels, kind, vectors);
+    if (t->final) store_sums(sum, t, j, out, ends, pixels, kind, vectors);
     weights += t->weights_step;
     out += t->values_step;
     if (ends != NULL) ends += t->ends_step;
@@ -119,63 +131,64 @@ static void write_part(const struct line *t, int64_t at, const float *from, int6
 }
 
 /* A line of the output that has the last `turn` channels of a group and the first of the next. */
-MLUOP_INLINE void write_line(const struct line *t, int64_t at, const float *group,
-                             const float *next, const vm *turned) {
-  MLUOP_UNROLL for (int v = 0; v < END_VECTORS; v++) {
+static void write_line(const struct line *t, int64_t at, const float *next, const vm *turned) {
+  for (int v = 0; v < END_VECTORS; v++) {
+    const float *from = next + v * VL;
     vf_stream((float *)t->values + at + v * VL,
-              vf_select(turned[v], vf_load(group + v * VL), vf_load(next + v * VL)));
+              vf_select(turned[v], vf_load(from - CARAFE_PAD), vf_load(from)));
   }
 }
 
 /* Pixels of a row of the output in a segment. */
 struct stretch {
-  int64_t at, count;      /* the first pixel's block in the output */
-  int is_first, is_last;  /* in the row of an item */
-  vm turned[END_VECTORS]; /* lanes of a line that hold the end of a group */
+  int64_t at, count;     /* the first pixel's block in the output */
+  int is_first, is_last; /* in the row of an item */
 };
 
-/* The ends of groups, of which *ends are the first. Those of the last pixel are kept for the next
-   stretch of the row. */
+/* Lines that no tile has written, of which *ends is the first. The ends of the last pixel are kept
+   for the next stretch of the row. */
 static void write_row_ends(const struct line *t, const struct walk *w, const struct stretch *row,
                            float *ends) {
-  const int64_t C = w->shape->C, pixel = w->shape->G * C, groups = w->item->groups;
-  const int joined = groups == w->shape->G; /* the end of a pixel and the begin of the next */
-  float *before = ends - CARAFE_PAD;
-  for (int64_t i = 0; i < row->count; i++) {
-    int64_t at = row->at + i * pixel - w->turn;
-    if (!joined || (row->is_first && i == 0)) {
-      write_part(t, at, ends, w->turn, CARAFE_PAD);
-    } else {
-      write_line(t, at, ends - CARAFE_PAD, ends, row->turned);
+  const struct carafe_shape *a = w->shape;
+  const int64_t groups = w->item->groups, pixel = a->G * a->C, step = groups * CARAFE_PAD;
+  const int alone = groups < a->G; /* other items have what is before and after each pixel */
+  const int64_t at = row->at - w->turn, last = row->count - 1;
+  if (alone || row->is_first) write_part(t, at, ends, w->turn, CARAFE_PAD);
+  if (alone) {
+    for (int64_t i = 1; i <= last; i++) {
+      write_part(t, at + (i - 1) * pixel + groups * a->C, ends + i * step - CARAFE_PAD, 0, w->turn);
+      write_part(t, at + i * pixel, ends + i * step, w->turn, CARAFE_PAD);
     }
-    for (int64_t g = 1; g < groups; g++) {
-      at += C;
-      ends += CARAFE_PAD;
-      write_line(t, at, ends - CARAFE_PAD, ends, row->turned);
+  } else if (ends_at_once(a, 0, 0) == LATER) {
+    const int64_t pixels = a->G > 1 ? 1 : a->S;
+    for (int64_t i = row->is_first ? pixels : 0; i <= last; i += pixels) {
+      write_line(t, at + i * pixel, ends + i * step, w->turned);
     }
-    if (!joined || (row->is_last && i + 1 == row->count)) {
-      write_part(t, at + C, ends, 0, w->turn);
-    }
-    ends += CARAFE_PAD;
   }
-  memcpy(before, ends - CARAFE_PAD, CARAFE_PAD * sizeof(*ends));
+  const float *end = ends + row->count * step - CARAFE_PAD;
+  if (alone || row->is_last) write_part(t, at + last * pixel + groups * a->C, end, 0, w->turn);
+  memcpy(ends - CARAFE_PAD, end, CARAFE_PAD * sizeof(*ends));
 }
 
 static void write_segment_ends(const struct line *t, const struct walk *w, int64_t begin,
                                int64_t end) {
-  static const float places[CARAFE_PAD] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   const struct carafe_shape *a = w->shape;
   const struct carafe_item *item = w->item;
   struct stretch row = {.count = (end - begin) * a->S,
                         .is_first = begin == item->column,
                         .is_last = end == item->column + item->columns};
-  for (int v = 0; v < END_VECTORS; v++) {
-    row.turned[v] = vf_greater(vf_set((float)w->turn), vf_load(places + v * VL));
-  }
   for (int64_t u = 0; u < a->S; u++) {
     const int64_t pixel = (((item->n * a->H + w->row) * a->S + u) * a->W + begin) * a->S;
     row.at = (pixel * a->G + item->group) * a->C;
     write_row_ends(t, w, &row, w->ends + (u * carafe_ends_row(a) + 1) * item->groups * CARAFE_PAD);
+  }
+}
+
+/* Lanes of the first vectors of a group that hold the end of the one before. */
+static void see_turned(vm turned[END_VECTORS], int64_t turn) {
+  static const float places[CARAFE_PAD] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  for (int v = 0; v < END_VECTORS; v++) {
+    turned[v] = vf_greater(vf_set((float)turn), vf_load(places + v * VL));
   }
 }
 
@@ -201,6 +214,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .columns = SEGMENT,
                    .turn = args->plan.turn,
                    .ends = ends};
+  see_turned(w.turned, w.turn);
   if (a->S > 1 && carafe_ring_rows(a) > w.most_rows) w.columns = TOTAL_PIXELS / PIXELS;
   for (int64_t index = begin; index < end; index++) {
     const struct carafe_item item = carafe_item_at(a, &args->plan, index);

@@ -45,12 +45,20 @@ struct line {
   int64_t at, length; /* where in values; channels, the last vector may be partial */
   int64_t values_step, values_pixel[PIXELS];
   int is_half, stream;
-  float *ends; /* NULL, or where the first CARAFE_PAD channels of a tile go instead */
-  int64_t ends_step, ends_pixel[PIXELS];
+  float *ends; /* NULL, or where the first vectors of a tile are kept, after those of the groups */
+  int64_t ends_step, ends_pixel[PIXELS]; /* that are before its own in the output */
+  const vm *turned;                      /* lanes of them that hold the end of a group */
+  int at_once[PIXELS];                   /* enum: when a line is written that has both */
+  int64_t row_begin;                     /* the column that a row of the item begins with */
   int64_t turn, group; /* the first `turn` channels of a joined tile lie `group` floats further */
   float *total;        /* NULL, or sums over the rows walked before */
   int first, final;
 };
+
+/* The end of a group and the begin of the next are in one line of the output. It is written with
+   the tile that has the begin, if the end has been kept before: always, unless the tile is the
+   first of a row, or not at all. */
+enum { LATER, BUT_FIRST, ALWAYS };
 
 typedef void line_function(const struct line *line);
 

@@ -27,6 +27,7 @@ struct walk {
   int64_t most_rows;       /* that are walked at once */
   int64_t columns;         /* of a segment */
   int64_t turn;            /* of the map's channels and, if it is not 0, room for their ends */
+  vm turned[END_VECTORS];
   float *ends;
   int64_t converted_row; /* 0, or floats from row to row of the segment's weights, all converted */
 };
@@ -147,6 +148,7 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
     const int at_seam = w->turn > 0 && item->channel + begin * VL < CARAFE_PAD;
     const int kind = at_seam && t->turn > 0 ? JOINED : a->S > 1 ? SHARED : NEIGHBOURS;
     if (at_seam && t->stream) {
+      t->turned = w->turned + begin;
       t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL;
       t->ends_step = tiles->step * item->groups * CARAFE_PAD;
     }
@@ -180,6 +182,15 @@ static void walk_rows(struct line *t, const struct walk *w, const struct tiles *
   }
 }
 
+/* When the line with the begin of group g is written, of pixel `at` of a row under a window. */
+static inline int ends_at_once(const struct carafe_shape *a, int64_t g, int64_t at) {
+  if (g > 0) return ALWAYS;
+  if (a->G > 1) return LATER; /* the last group of the pixel before is not done yet */
+  if (at > 0) return ALWAYS;
+  /* The last pixel under the window before has been done if a chunk has whole rows. */
+  return a->S > CARAFE_TILE ? LATER : BUT_FIRST;
+}
+
 static void walk_tiles(struct line *t, const struct walk *w, const struct tiles *tiles) {
   const struct carafe_shape *a = w->shape;
   t->values_step = tiles->step * a->G * a->C;
@@ -188,7 +199,13 @@ static void walk_tiles(struct line *t, const struct walk *w, const struct tiles 
     t->ends_pixel[e] =
         (tiles->row[e] * carafe_ends_row(a) + tiles->at[e]) * w->item->groups * CARAFE_PAD;
   }
-  for (int64_t g = 0; g < w->item->groups; g++) walk_rows(t, w, tiles, g);
+  t->row_begin = w->item->column;
+  for (int64_t g = 0; g < w->item->groups; g++) {
+    for (int e = 0; e < tiles->pixels; e++) {
+      t->at_once[e] = ends_at_once(a, g, tiles->at[e]);
+    }
+    walk_rows(t, w, tiles, g);
+  }
 }
 
 /* Neighbours whose windows overlap by all but 3 columns, or, where they do not overlap, by 1. */
