@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CARAFE with results that go past the caches, wherever they begin in memory."""
+"""CARAFE with results that go past the caches, wherever tensors begin in memory."""
 
 from __future__ import annotations
 
@@ -108,3 +108,92 @@ def test_input_and_output_may_begin_anywhere_in_a_line(
     one, *others = for_each_thread_count(run)
     assert all((other == one).all() for other in others)
     assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 1e-6)
+
+
+# Larger than half of a last-level cache of 32 MiB, as halves: from in place, and from packed rows.
+LARGE_HALVES = [
+    Shape(1, 9, 400, 672, 5, 1, 2),
+    Shape(2, 70, 290, 64, 5, 1, 2),
+    Shape(1, 60, 61, 608, 3, 1, 2),
+    Shape(1, 33, 33, 2048, 1, 1, 2),
+    Shape(1, 66, 65, 32, 1, 16, 2),
+    Shape(1, 92, 93, 64, 1, 4, 2),
+    Shape(1, 40, 41, 320, 3, 2, 3),
+    Shape(1, 19, 20, 992, 1, 1, 5),
+    Shape(1, 130, 131, 512, 1, 1, 1),
+    Shape(1, 70, 71, 112, 3, 4, 2),
+]
+
+
+@pytest.mark.parametrize("shape", LARGE_HALVES, ids=repr)
+def test_a_large_output_of_halves_may_begin_anywhere_in_a_line(
+    shape: Shape, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
+) -> None:
+    x, m = (rng.standard_normal(size).astype(np.float16) for size in (shape.map, shape.masks))
+    expected = reference.carafe_forward(x, m, shape.k, shape.g, shape.s)
+    first = None
+    for place in (0, 1, 2, 8, 16, 18, 31):
+
+        def run(place: int = place) -> np.ndarray:
+            memory, y, inside = halves_at(place, shape.upscaled)
+            forward(shape, x, m, out=y, handle=handle)
+            assert np.isnan(memory[: inside.start]).all()
+            assert np.isnan(memory[inside.stop :]).all()
+            return y
+
+        one, *others = for_each_thread_count(run) if place in (2, 16) else [run()]
+        assert all((other == one).all() for other in others)
+        first = one if first is None else first
+        assert (one == first).all()
+    assert_close(first, expected, 5e-4)
+
+
+def halves_at(place: int, size: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, slice]:
+    """Return memory full of NaN, a tensor in it that begins anywhere in a line, and where."""
+    count = int(np.prod(size))
+    memory = np.full(count + 128, np.nan, np.float16)
+    skip = 32 + -(memory.ctypes.data // 2) % 32 + place
+    inside = slice(skip, skip + count)
+    return memory, memory[inside].reshape(size), inside
+
+
+# Converted where they are, if there are instructions for it and groups are whole vectors; else
+# packed.
+SMALL_HALVES = [
+    Shape(1, 1, 1, 16, 3, 1, 1),
+    Shape(2, 5, 7, 64, 5, 1, 2),
+    Shape(1, 6, 35, 48, 5, 1, 1),
+    Shape(1, 4, 17, 112, 3, 3, 2),
+    Shape(1, 5, 18, 272, 3, 2, 3),
+    Shape(1, 4, 5, 528, 3, 1, 1),
+    Shape(1, 3, 16, 336, 7, 1, 2),
+    Shape(1, 4, 23, 48, 21, 1, 2),
+    Shape(1, 5, 6, 96, 1, 2, 4),
+    Shape(1, 5, 6, 512, 3, 2, 1),
+    Shape(2, 5, 19, 250, 3, 1, 2),
+]
+
+
+@pytest.mark.parametrize(("first", "first_in"), [(0, 0), (8, 8), (0, 1), (31, 15), (16, 2)])
+@pytest.mark.parametrize("shape", SMALL_HALVES, ids=repr)
+def test_tensors_of_halves_may_begin_anywhere_in_a_line(
+    shape: Shape,
+    first: int,
+    first_in: int,
+    rng: Rng,
+    handle: pymluops.Handle,
+    for_each_thread_count: Any,
+) -> None:
+    _, x, _ = halves_at(first_in, shape.map)
+    x[:] = rng.standard_normal(shape.map)
+    m = rng.standard_normal(shape.masks).astype(np.float16)
+
+    def run() -> np.ndarray:
+        memory, y, inside = halves_at(first, shape.upscaled)
+        forward(shape, x, m, out=y, handle=handle)
+        assert np.isnan(np.delete(memory, inside)).all()
+        return y
+
+    one, *others = for_each_thread_count(run)
+    assert all((other == one).all() for other in others)
+    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 5e-4)

@@ -21,7 +21,7 @@ enum { CARAFE_BLOCK_CHANNELS = 256 };
 struct carafe_plan {
   int64_t groups, part;  /* of a full block */
   int64_t columns, rows; /* of a full strip */
-  int packed;            /* input rows are read from copies in scratch memory */
+  int packed;            /* input rows are read from copies in scratch memory, as floats */
   int64_t gap;           /* floats between packed pixels */
   int64_t lanes;         /* 0, or floats of a packed group where vectors hold several groups */
   int64_t turn;          /* groups begin with this many channels from their end */
@@ -29,6 +29,15 @@ struct carafe_plan {
 
 /* Channels of a group are padded to this in packed rows: a multiple of every vector. */
 enum { CARAFE_PAD = 16 };
+
+/* Elements of a cache line, which is CARAFE_PAD words: one is a float, or two halves. */
+static inline int64_t carafe_line_elements(const struct carafe_shape *shape) {
+  return shape->is_half ? 2 * CARAFE_PAD : CARAFE_PAD;
+}
+
+static inline int64_t carafe_words(const struct carafe_shape *shape, int64_t elements) {
+  return shape->is_half ? elements / 2 : elements;
+}
 
 struct carafe_forward_args {
   struct carafe_shape shape;

@@ -56,6 +56,18 @@ MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int
   }
 }
 
+/* Two vectors of sums are one of the output. */
+MLUOP_INLINE void stream_halves(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j,
+                                int64_t out, float *ends, int pixels, int vectors) {
+  vf words[PIXELS][VECTORS];
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    MLUOP_UNROLL for (int v = 0; v + 1 < vectors; v += 2) {
+      words[e][v / 2] = vf_two_as_halves(sum[e][v], sum[e][v + 1]);
+    }
+  }
+  stream_sums(words, t, j, out, ends, pixels, vectors / 2);
+}
+
 /* The first vector goes to both ends of a group. */
 MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
                                int pixels, int vectors) {
@@ -69,6 +81,10 @@ MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, in
 MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
                              float *ends, int pixels, int kind, int vectors) {
   const int64_t last = t->length - (vectors - 1) * VL;
+  if (t->stream && t->is_half) {
+    stream_halves(sum, t, j, out, ends, pixels, vectors);
+    return;
+  }
   if (t->stream) {
     stream_sums(sum, t, j, out, ends, pixels, vectors);
     return;
@@ -117,14 +133,32 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vecto
   }
 }
 
-#if defined(__AVX512F__)
-LINE_FUNCTIONS(sum_line, 4, 2)
-LINE_TABLE(sum_line, LINE_ENTRY(sum_line, 4, 2))
-#else
-LINE_TABLE(sum_line, {0}) /* vectors are shorter than a line */
+/* Joined tiles where a vector is a line, halves where they are fast to convert. */
+#if defined(__AVX2__)
+LINE_FUNCTIONS(sum_line, 1, 3)
+LINE_FUNCTIONS(sum_line, 2, 3)
+LINE_FUNCTIONS(sum_line, 3, 3)
+LINE_FUNCTIONS(sum_line, 4, 3)
+LINE_FUNCTIONS(sum_line, 3, 4)
+LINE_FUNCTIONS(sum_line, 4, 4)
+#define ENTRIES_OF_HALVES                                                 \
+  [OF_HALVES] = {LINE_ENTRY(sum_line, 1, 3), LINE_ENTRY(sum_line, 2, 3),  \
+                 LINE_ENTRY(sum_line, 3, 3), LINE_ENTRY(sum_line, 4, 3)}, \
+  [OF_HALVES + SHARED] = {{0}, {0}, LINE_ENTRY(sum_line, 3, 4), LINE_ENTRY(sum_line, 4, 4)}
 #endif
 
-/* Floats [begin, end) of a line of the output, which others may write the rest of. */
+#if defined(__AVX512F__)
+LINE_FUNCTIONS(sum_line, 4, 2)
+LINE_FUNCTIONS(sum_line, 4, 5)
+LINE_TABLE(sum_line, [JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 2)}, ENTRIES_OF_HALVES,
+           [OF_HALVES + JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 5)})
+#elif defined(__AVX2__)
+LINE_TABLE(sum_line, ENTRIES_OF_HALVES)
+#else
+LINE_TABLE(sum_line, {{0}})
+#endif
+
+/* Words [begin, end) of a line of the output, which others may write the rest of. */
 static void write_part(const struct line *t, int64_t at, const float *from, int64_t begin,
                        int64_t end) {
   memcpy((float *)t->values + at + begin, from + begin, (size_t)(end - begin) * sizeof(*from));
@@ -141,7 +175,7 @@ static void write_line(const struct line *t, int64_t at, const float *next, cons
 
 /* Pixels of a row of the output in a segment. */
 struct stretch {
-  int64_t at, count;     /* the first pixel's block in the output */
+  int64_t at, count;     /* the first pixel's block in the output, in words */
   int is_first, is_last; /* in the row of an item */
 };
 
@@ -150,14 +184,15 @@ struct stretch {
 static void write_row_ends(const struct line *t, const struct walk *w, const struct stretch *row,
                            float *ends) {
   const struct carafe_shape *a = w->shape;
-  const int64_t groups = w->item->groups, pixel = a->G * a->C, step = groups * CARAFE_PAD;
+  const int64_t groups = w->item->groups, step = groups * CARAFE_PAD;
+  const int64_t C = carafe_words(a, a->C), pixel = a->G * C, turn = carafe_words(a, w->turn);
   const int alone = groups < a->G; /* other items have what is before and after each pixel */
-  const int64_t at = row->at - w->turn, last = row->count - 1;
-  if (alone || row->is_first) write_part(t, at, ends, w->turn, CARAFE_PAD);
+  const int64_t at = row->at - turn, last = row->count - 1;
+  if (alone || row->is_first) write_part(t, at, ends, turn, CARAFE_PAD);
   if (alone) {
     for (int64_t i = 1; i <= last; i++) {
-      write_part(t, at + (i - 1) * pixel + groups * a->C, ends + i * step - CARAFE_PAD, 0, w->turn);
-      write_part(t, at + i * pixel, ends + i * step, w->turn, CARAFE_PAD);
+      write_part(t, at + (i - 1) * pixel + groups * C, ends + i * step - CARAFE_PAD, 0, turn);
+      write_part(t, at + i * pixel, ends + i * step, turn, CARAFE_PAD);
     }
   } else if (ends_at_once(a, 0, 0) == LATER) {
     const int64_t pixels = a->G > 1 ? 1 : a->S;
@@ -166,7 +201,7 @@ static void write_row_ends(const struct line *t, const struct walk *w, const str
     }
   }
   const float *end = ends + row->count * step - CARAFE_PAD;
-  if (alone || row->is_last) write_part(t, at + last * pixel + groups * a->C, end, 0, w->turn);
+  if (alone || row->is_last) write_part(t, at + last * pixel + groups * C, end, 0, turn);
   memcpy(ends - CARAFE_PAD, end, CARAFE_PAD * sizeof(*ends));
 }
 
@@ -179,7 +214,7 @@ static void write_segment_ends(const struct line *t, const struct walk *w, int64
                         .is_last = end == item->column + item->columns};
   for (int64_t u = 0; u < a->S; u++) {
     const int64_t pixel = (((item->n * a->H + w->row) * a->S + u) * a->W + begin) * a->S;
-    row.at = (pixel * a->G + item->group) * a->C;
+    row.at = (pixel * a->G + item->group) * carafe_words(a, a->C);
     write_row_ends(t, w, &row, w->ends + (u * carafe_ends_row(a) + 1) * item->groups * CARAFE_PAD);
   }
 }
@@ -205,7 +240,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .is_half = a->is_half,
                    .stream = args->stream,
                    .turn = args->plan.packed ? 0 : args->plan.turn,
-                   .group = a->C};
+                   .group = carafe_words(a, a->C)};
   struct walk w = {.shape = a,
                    .mask = args->mask,
                    .weights = scratch,
@@ -213,8 +248,9 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .most_rows = carafe_max(1, SUM_LENGTH / a->K),
                    .columns = SEGMENT,
                    .turn = args->plan.turn,
-                   .ends = ends};
-  see_turned(w.turned, w.turn);
+                   .ends = ends,
+                   .halves = a->is_half && !args->plan.packed};
+  see_turned(w.turned, carafe_words(a, w.turn));
   if (a->S > 1 && carafe_ring_rows(a) > w.most_rows) w.columns = TOTAL_PIXELS / PIXELS;
   for (int64_t index = begin; index < end; index++) {
     const struct carafe_item item = carafe_item_at(a, &args->plan, index);

@@ -45,7 +45,7 @@ MLUOP_INLINE void spread_line(const struct line *t, int pixels, int kind, int ve
   }
 }
 
-LINE_TABLE(spread_line, {0})
+LINE_TABLE(spread_line, {{0}})
 
 struct spread {
   const struct carafe_backward_args *args;

@@ -86,7 +86,7 @@ static inline void carafe_do_strips(const struct carafe_backward_args *args, int
 
 /* Rows of a map, of the input or as large as the input: channel 0 of an item's block at column
    `first` is at row[i]; `pixel` floats further is the next column, `group` floats the next group.
- */
+   Words instead, if the rows are those of an input of halves. */
 struct carafe_rows {
   float *row[CARAFE_MAX_K];
   int64_t first, pixel, group;
@@ -124,7 +124,7 @@ static void pack_row(const struct carafe_shape *a, const struct carafe_item *ite
     const int64_t from = (((item->n * a->H + y) * a->W + x) * a->G + item->group) * a->C;
     for (int64_t g = 0; g < item->groups; g++) {
       const int64_t group = from + g * a->C, channel = item->channel - turn;
-      const int64_t done = channel < 0 ? CARAFE_PAD : 0;
+      const int64_t done = channel < 0 ? carafe_line_elements(a) : 0;
       if (done > 0) {
         pack_part(to + g * rows->group, input, group + a->C - turn, turn, a->is_half);
         pack_part(to + g * rows->group + turn, input, group, done - turn, a->is_half);
@@ -144,12 +144,12 @@ static inline void carafe_see(struct carafe_source *source, const struct carafe_
   const struct carafe_span window = carafe_window(item->row, a->K, a->H);
   rows->first = carafe_window(item->column, a->K, a->W).begin;
   if (!plan->packed) {
-    rows->pixel = a->G * a->C;
-    rows->group = a->C;
+    rows->pixel = carafe_words(a, a->G * a->C);
+    rows->group = carafe_words(a, a->C);
+    const int64_t begin = carafe_words(a, item->group * a->C + item->channel - plan->turn);
     for (int64_t y = window.begin; y < window.end; y++) {
-      rows->row[y - window.begin] = (float *)input +
-                                    ((item->n * a->H + y) * a->W + rows->first) * rows->pixel +
-                                    item->group * a->C + item->channel - plan->turn;
+      rows->row[y - window.begin] =
+          (float *)input + ((item->n * a->H + y) * a->W + rows->first) * rows->pixel + begin;
     }
     return;
   }

@@ -42,7 +42,8 @@ struct line {
   int64_t weights_step, weights_pixel[PIXELS]; /* to the next tile; to the pixels of a tile */
   int64_t ask;                                 /* 0, or to weights that are needed later */
   void *values;                                /* the output, or its gradient */
-  int64_t at, length; /* where in values; channels, the last vector may be partial */
+  int64_t at;     /* where in values; as the distances there, in words if they are streamed */
+  int64_t length; /* channels, the last vector may be partial */
   int64_t values_step, values_pixel[PIXELS];
   int is_half, stream;
   float *ends; /* NULL, or where the first vectors of a tile are kept, after those of the groups */
@@ -50,7 +51,7 @@ struct line {
   const vm *turned;                      /* lanes of them that hold the end of a group */
   int at_once[PIXELS];                   /* enum: when a line is written that has both */
   int64_t row_begin;                     /* the column that a row of the item begins with */
-  int64_t turn, group; /* the first `turn` channels of a joined tile lie `group` floats further */
+  int64_t turn, group; /* the first `turn` channels of a joined tile lie `group` words further */
   float *total;        /* NULL, or sums over the rows walked before */
   int first, final;
 };
@@ -63,8 +64,8 @@ enum { LATER, BUT_FIRST, ALWAYS };
 typedef void line_function(const struct line *line);
 
 /* The pixels of a tile are neighbours or share a window; those of a joined tile do, and its first
-   vector, a whole line, has channels of both ends of a group. */
-enum { NEIGHBOURS, SHARED, JOINED, KINDS };
+   line has channels of both ends of a group. The map may have halves. */
+enum { NEIGHBOURS, SHARED, JOINED, OF_HALVES, KINDS = 2 * OF_HALVES };
 
 /* By kind, pixels - 1, vectors - 1. */
 enum { MAX_VECTORS = 6 };
@@ -87,23 +88,34 @@ MLUOP_INLINE void pass_loaded(vf tile[PIXELS][VECTORS], vf x[VECTORS], const flo
 }
 
 MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float *const *weight,
-                             int64_t tap, int first, int last, int shift, int vectors,
+                             int64_t tap, int first, int last, int shift, int halves, int vectors,
                              int backward) {
   vf x[VECTORS];
-  MLUOP_UNROLL for (int v = 0; v < vectors; v++) x[v] = vf_pin(vf_load(pixel + v * VL));
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) x[v] = vf_pin(vf_load_as(pixel, v * VL, halves));
   pass_loaded(tile, x, weight, tap, first, last, shift, vectors, backward);
   if (!backward) return;
   MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(pixel + v * VL, x[v]);
 }
 
-/* Forward, where the first vector is put together from both ends of a group. */
+/* Forward, where the first line, of one vector or two, has both ends of a group. */
 MLUOP_INLINE void pass_joined(vf tile[PIXELS][VECTORS], const float *pixel,
                               const float *const *weight, int64_t tap, int64_t turn, int64_t group,
-                              int pixels, int vectors) {
+                              int pixels, int halves, int vectors) {
   vf x[VECTORS];
-  x[0] = vf_pin(vf_load_joined(turn, pixel + group, pixel));
-  MLUOP_UNROLL for (int v = 1; v < vectors; v++) x[v] = vf_pin(vf_load(pixel + v * VL));
+  MLUOP_UNROLL for (int v = 0; v <= halves; v++) {
+    x[v] = vf_pin(vf_load_joined_as(turn - v * VL, pixel + group, pixel, v * VL, halves));
+  }
+  MLUOP_UNROLL for (int v = 1 + halves; v < vectors; v++) {
+    x[v] = vf_pin(vf_load_as(pixel, v * VL, halves));
+  }
   pass_loaded(tile, x, weight, tap, 0, pixels - 1, 0, vectors, 0);
+}
+
+/* The column of the map that the next tile's windows begin to see. */
+MLUOP_INLINE void ask_for_column(const float *pixel, int halves, int vectors) {
+  MLUOP_UNROLL for (int v = 0; v < vectors; v += 1 + halves) {
+    mluop_prefetch(pixel + v * VL / (1 + halves));
+  }
 }
 
 /* The part of a row of the map that is under a window: `count` pixels from `offset` floats on; then
@@ -116,7 +128,8 @@ struct under {
 
 /* All rows of the map under a window that all pixels share. */
 MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
-                              int64_t j, int pixels, int joined, int vectors, int backward) {
+                              int64_t j, int pixels, int joined, int halves, int vectors,
+                              int backward) {
   const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin, j - r);
   const int64_t end = carafe_min(t->columns.end, j + r + 1);
@@ -135,17 +148,14 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
     float *pixel = see->rows[i] + see->offset;
     for (const int64_t stop = tap + see->count; tap < stop; tap++) {
       if (joined) {
-        pass_joined(tile, pixel, weight, tap, turn, group, pixels, vectors);
+        pass_joined(tile, pixel, weight, tap, turn, group, pixels, halves, vectors);
       } else {
-        pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, vectors, backward);
+        pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, halves, vectors, backward);
       }
       pixel = mluop_pin_pointer(pixel + stride);
     }
     tap += see->skip;
-    /* The column that the next tile's windows begin to see. */
-    if (!backward) {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(pixel + v * VL);
-    }
+    if (!backward) ask_for_column(pixel, halves, vectors);
   }
 }
 
@@ -160,8 +170,8 @@ struct beside {
 /* All rows of the map under the windows of neighbours. Of the K + pixels - 1 columns, column
    u < pixels - 1 is seen by pixels 0..u, and column K + u by those from u + 1 on. */
 MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t,
-                                  const float *weights, int64_t j, int pixels, int vectors,
-                                  int backward) {
+                                  const float *weights, int64_t j, int pixels, int halves,
+                                  int vectors, int backward) {
   const int last = pixels - 1;
   const int64_t first = j - (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin - first, 0);
@@ -185,35 +195,33 @@ MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t
     float *pixel = see->rows[i] + see->offset;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
       if (see->begin > u || see->end + t->K <= u) continue;
-      pass_pixel(tile, pixel, weight, tap, 0, u, 1, vectors, backward);
+      pass_pixel(tile, pixel, weight, tap, 0, u, 1, halves, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
       tap = mluop_pin(tap + 1);
     }
     for (const int64_t stop = tap + see->count; tap < stop; tap++) {
-      pass_pixel(tile, pixel, weight, tap, 0, last, last > 0, vectors, backward);
+      pass_pixel(tile, pixel, weight, tap, 0, last, last > 0, halves, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
       if (see->end <= u || see->begin > u + t->K) continue;
-      pass_pixel(tile, pixel, weight, tap, u + 1, last, 1, vectors, backward);
+      pass_pixel(tile, pixel, weight, tap, u + 1, last, 1, halves, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
       tap = mluop_pin(tap + 1);
     }
     tap += see->skip;
-    /* The column that the next tile's windows begin to see. */
-    if (!backward) {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(pixel + v * VL);
-    }
+    if (!backward) ask_for_column(pixel, halves, vectors);
   }
 }
 
 /* All rows of the line under the tile around column j. */
 MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
                             int64_t j, int pixels, int kind, int vectors, int backward) {
-  if (kind != NEIGHBOURS) {
-    pass_shared(tile, t, weights, j, pixels, kind == JOINED, vectors, backward);
+  const int halves = kind >= OF_HALVES, joined = kind % OF_HALVES == JOINED;
+  if (kind % OF_HALVES != NEIGHBOURS) {
+    pass_shared(tile, t, weights, j, pixels, joined, halves, vectors, backward);
   } else {
-    pass_neighbours(tile, t, weights, j, pixels, vectors, backward);
+    pass_neighbours(tile, t, weights, j, pixels, halves, vectors, backward);
   }
 }
 
@@ -238,8 +246,8 @@ MLUOP_INLINE void ask_for(const void *from, int64_t bytes) {
   {name##_##pixels##_##kind##_1, name##_##pixels##_##kind##_2, \
    name##_##pixels##_##kind##_3, name##_##pixels##_##kind##_4, \
    name##_##pixels##_##kind##_5, name##_##pixels##_##kind##_6}
-/* `joined` is the entry of joined tiles, which have 4 pixels, or {0}. */
-#define LINE_TABLE(name, joined)                                                 \
+/* What follows the name: entries of other kinds. */
+#define LINE_TABLE(name, ...)                                                    \
   LINE_FUNCTIONS(name, 1, 0)                                                     \
   LINE_FUNCTIONS(name, 2, 0)                                                     \
   LINE_FUNCTIONS(name, 3, 0)                                                     \
@@ -250,7 +258,7 @@ MLUOP_INLINE void ask_for(const void *from, int64_t bytes) {
       {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0),   \
        LINE_ENTRY(name, 4, 0)},                                                  \
       {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)},                \
-      {{0}, {0}, {0}, joined}};
+      __VA_ARGS__};
 /* clang-format on */
 
 #endif /* MLUOP_KERNELS_CARAFE_LINE_H_ */

@@ -28,6 +28,7 @@ struct walk {
   int64_t columns;         /* of a segment */
   int64_t turn;            /* of the map's channels and, if it is not 0, room for their ends */
   vm turned[END_VECTORS];
+  int halves; /* the map is an input of halves */
   float *ends;
   int64_t converted_row; /* 0, or floats from row to row of the segment's weights, all converted */
 };
@@ -75,7 +76,7 @@ static void convert_line(const struct line *t, const struct walk *w, const struc
 }
 
 /* Weights of a segment, if it has few: those of a row of pixels lie side by side, unless other
-   groups do between them. */
+   groups do between them. They come from memory: those of the next segment are asked for. */
 static void convert_segment(struct walk *w, int64_t pixel, int64_t columns) {
   const struct carafe_shape *a = w->shape;
   const int64_t block = w->item->groups * a->K * a->K, pixels = columns * a->S;
@@ -87,6 +88,7 @@ static void convert_segment(struct walk *w, int64_t pixel, int64_t columns) {
     float *to = w->weights + u * w->converted_row;
     if (w->item->groups == a->G) {
       convert_halves(to, w->mask, from, pixels * block);
+      ask_for((const uint16_t *)w->mask + from + pixels * block, pixels * block * 2);
       continue;
     }
     for (int64_t i = 0; i < pixels; i++) {
@@ -137,22 +139,24 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
   const struct carafe_shape *a = w->shape;
   const struct carafe_item *item = w->item;
   const int64_t block = tiles->pixel * a->G + item->group + g;
-  const int64_t all = carafe_div_up(item->length, VL), cuts = carafe_div_up(all, VECTORS);
+  const int64_t per = t->stream && a->is_half ? 2 : 1; /* vectors of sums in one of results */
+  const int64_t most = VECTORS / per * per, all = carafe_div_up(item->length, VL);
+  const int64_t cuts = carafe_div_up(all, most);
   for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
-    const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
-    t->channel = g * t->map->group + begin * VL;
+    const int64_t vectors = carafe_div_up(all - begin, (cuts - cut) * per) * per;
+    t->channel = g * t->map->group + begin * VL / (1 + w->halves);
     t->length = carafe_min(item->length - begin * VL, vectors * VL);
-    t->at = block * a->C + item->channel + begin * VL - w->turn;
+    t->at = (block * a->C + item->channel + begin * VL - w->turn) / per;
     t->total = total != NULL ? total + begin * VL * TOTAL_PIXELS : NULL;
     t->ends = NULL;
-    const int at_seam = w->turn > 0 && item->channel + begin * VL < CARAFE_PAD;
+    const int at_seam = w->turn > 0 && item->channel + begin * VL < carafe_line_elements(a);
     const int kind = at_seam && t->turn > 0 ? JOINED : a->S > 1 ? SHARED : NEIGHBOURS;
     if (at_seam && t->stream) {
-      t->turned = w->turned + begin;
-      t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL;
+      t->turned = w->turned + begin / per;
+      t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL / per;
       t->ends_step = tiles->step * item->groups * CARAFE_PAD;
     }
-    w->table[kind][tiles->pixels - 1][vectors - 1](t);
+    w->table[kind + w->halves * OF_HALVES][tiles->pixels - 1][vectors - 1](t);
     t->ask = 0;
     begin += vectors;
   }
@@ -193,9 +197,10 @@ static inline int ends_at_once(const struct carafe_shape *a, int64_t g, int64_t 
 
 static void walk_tiles(struct line *t, const struct walk *w, const struct tiles *tiles) {
   const struct carafe_shape *a = w->shape;
-  t->values_step = tiles->step * a->G * a->C;
+  const int64_t pixel = t->stream ? carafe_words(a, a->G * a->C) : a->G * a->C;
+  t->values_step = tiles->step * pixel;
   for (int e = 0; e < tiles->pixels; e++) {
-    t->values_pixel[e] = tiles->offset[e] * a->G * a->C;
+    t->values_pixel[e] = tiles->offset[e] * pixel;
     t->ends_pixel[e] =
         (tiles->row[e] * carafe_ends_row(a) + tiles->at[e]) * w->item->groups * CARAFE_PAD;
   }

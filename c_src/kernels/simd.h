@@ -17,6 +17,7 @@
                              vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
+     vf_two_as_halves(a, b)  the bits of 2 * VL halves, converted from a and then b
      vf_load_fours_times(p, step, n), ..._half
                              the same of fewer runs: each is there n times
      vf_dup_fours(a, q)      element q of each run of four, four times; vf_dup2_fours(a, b, q) has
@@ -96,6 +97,11 @@ MLUOP_INLINE vf vf_load_as(const void *base, int64_t i, int is_half) {
 MLUOP_INLINE vf vf_load_part_as(const void *base, int64_t i, int64_t n, int is_half) {
   return is_half ? vf_load_half_part((const uint16_t *)base + i, n)
                  : vf_load_part((const float *)base + i, n);
+}
+
+MLUOP_INLINE vf vf_load_joined_as(int64_t n, const void *a, const void *b, int64_t i, int is_half) {
+  return is_half ? vf_load_joined_half(n, (const uint16_t *)a + i, (const uint16_t *)b + i)
+                 : vf_load_joined(n, (const float *)a + i, (const float *)b + i);
 }
 
 MLUOP_INLINE void vf_store_as(void *base, int64_t i, vf v, int is_half) {

@@ -40,6 +40,11 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   vf_store_half(copy, v);
   memcpy(p, copy, (size_t)n * sizeof(*p));
 }
+MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+  const __m256i low = _mm256_castsi128_si256(_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+  const __m128i high = _mm256_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT);
+  return _mm256_castsi256_ps(_mm256_inserti128_si256(low, high, 1));
+}
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m256 halves = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
@@ -65,6 +70,11 @@ MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
 MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
   return _mm256_or_ps(_mm256_maskload_ps(a, vf_span_(0, n)),
                       _mm256_maskload_ps(b, vf_span_(n, VL)));
+}
+MLUOP_INLINE vf vf_load_joined_half(int64_t n, const uint16_t *a, const uint16_t *b) {
+  uint16_t copy[VL];
+  for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
+  return vf_load_half(copy);
 }
 MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
   _mm256_maskstore_ps(a, vf_span_(0, n), v);

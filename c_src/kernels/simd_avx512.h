@@ -34,6 +34,11 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
 MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   _mm256_mask_storeu_epi16(p, vf_first_(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
+MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+  const __m512i low = _mm512_castsi256_si512(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+  const __m256i high = _mm512_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT);
+  return _mm512_castsi512_ps(_mm512_inserti64x4(low, high, 1));
+}
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
@@ -60,6 +65,11 @@ MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
 MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
   const __mmask16 from_a = vf_span_(0, n);
   return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps((__mmask16)~from_a, b), from_a, a);
+}
+MLUOP_INLINE vf vf_load_joined_half(int64_t n, const uint16_t *a, const uint16_t *b) {
+  const __mmask16 from_a = vf_span_(0, n);
+  return _mm512_cvtph_ps(
+      _mm256_mask_loadu_epi16(_mm256_maskz_loadu_epi16((__mmask16)~from_a, b), from_a, a));
 }
 MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
   const __mmask16 to_a = vf_span_(0, n);

@@ -18,6 +18,9 @@ MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
+MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+  return vreinterpretq_f32_f16(vcombine_f16(vcvt_f16_f32(a), vcvt_f16_f32(b)));
+}
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   vst1q_f32(to, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));

@@ -42,6 +42,11 @@ MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
   for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
   return vf_load(copy);
 }
+MLUOP_INLINE vf vf_load_joined_half(int64_t n, const uint16_t *a, const uint16_t *b) {
+  uint16_t copy[VL];
+  for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
+  return vf_load_half(copy);
+}
 MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
   if (n > 0) vf_store_span(a, v, 0, n);
   if (n < VL) vf_store_span(b, v, n, VL);

@@ -63,6 +63,9 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   const __m128i halves = vf_to_halves_(v);
   _mm_storel_epi64((__m128i *)(void *)p, _mm_packs_epi32(halves, halves));
 }
+MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+  return _mm_castsi128_ps(_mm_packs_epi32(vf_to_halves_(a), vf_to_halves_(b)));
+}
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 MLUOP_INLINE void vf_store_sums4(float *to, vf a, vf b, vf c, vf d) {
   const __m128 ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));

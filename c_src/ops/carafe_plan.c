@@ -2,41 +2,54 @@
 #include "ops/carafe_plan.h"
 
 enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
-enum { MIN_JOINED_CHANNELS = 48, MIN_STREAMED_K = 5 };
+enum { MIN_JOINED_CHANNELS = 48, MIN_STREAMED_K = 5, MOST_CONVERTED_TAPS = 100 };
 
 /* Of a small first-level cache: its lines are CARAFE_PAD floats. */
 enum { CACHE_SETS = 64, CACHE_WAYS = 8 };
+
+static int64_t element_bytes(const struct carafe_shape *a) { return a->is_half ? 2 : 4; }
 
 /* Strips of many rows, since each needs K - 1 rows beside its own. The rows under its windows, of
    as many columns as a strip has, stay in the second cache; so would a ring of them. */
 static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, int threads) {
   const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
   plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
-  const int64_t column_bytes =
-      carafe_ring_rows(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
-  plan->columns = mluop_min(a->W, mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS));
+  const int64_t column_bytes = carafe_ring_rows(a) * carafe_ring_pixel(plan) *
+                               (plan->packed ? (int64_t)sizeof(float) : element_bytes(a));
+  const int64_t most = mluop_max(RING_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS);
+  plan->columns = mluop_div_up(a->W, mluop_div_up(a->W, most));
+}
+
+/* Halves are converted whenever they are loaded, if there are instructions for it. Where a vector
+   is a line these take 4 % of the time of the products: more than packing does, if it serves many
+   and what it reads is in the caches. */
+static int converts(const struct mluop_kernels *kernels, const struct carafe_shape *a, int large) {
+  if (kernels->vector_floats < CARAFE_PAD) return kernels->vector_floats > 4;
+  return large || a->K * a->K * a->S * a->S <= MOST_CONVERTED_TAPS;
 }
 
 /* An item's block has at most CARAFE_BLOCK_CHANNELS channels of a group, or groups of that many
-   together. Rows are packed unless they are float, and in vectors; nor may they be where the pixels
-   of a window fall into the same sets of the first cache, as they do at multiples of 2 KiB. */
-static struct carafe_plan plan_of(const struct carafe_shape *a, int threads) {
-  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS);
+   together. Rows are packed unless they are float, or easy to convert, and in vectors; nor may they
+   be where the pixels of a window fall into the same sets of the first cache, as they do at
+   multiples of 2 KiB. */
+static struct carafe_plan plan_of(const struct mluop_kernels *kernels, const struct carafe_shape *a,
+                                  int large) {
+  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS), line = carafe_line_elements(a);
   struct carafe_plan plan = {.part = a->C, .groups = 1};
   if (parts > 1) {
-    plan.part = carafe_padded(mluop_div_up(a->C, parts));
+    plan.part = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
   } else {
     plan.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
   }
-  plan.packed = a->is_half || a->C % CARAFE_PAD != 0 || a->G * a->C % 512 == 0;
-  cut_strips(&plan, a, threads);
+  plan.packed = (a->is_half && !converts(kernels, a, large)) || a->C % CARAFE_PAD != 0 ||
+                a->G * a->C * element_bytes(a) % 2048 == 0;
   return plan;
 }
 
 /* Whether the first cache holds the pixels under a window and the column that comes next: the less
    odd their distance, the fewer of its sets they fall into. */
 static int stays_in_sets(const struct carafe_shape *a) {
-  const int64_t lines = a->G * a->C / CARAFE_PAD, even = lines & -lines;
+  const int64_t lines = a->G * a->C / carafe_line_elements(a), even = lines & -lines;
   return a->K * (a->K + 1) <= CACHE_WAYS * mluop_max(1, CACHE_SETS / even);
 }
 
@@ -47,32 +60,43 @@ static int joins(const struct mluop_kernels *kernels, const struct carafe_shape 
          a->C >= MIN_JOINED_CHANNELS && stays_in_sets(a);
 }
 
+/* Whether results can go past the caches, in whole lines: two vectors of halves make one. */
+static int can_stream(const struct mluop_kernels *kernels, const struct carafe_shape *a,
+                      const void *output) {
+  return a->C % carafe_line_elements(a) == 0 && (uintptr_t)output % sizeof(float) == 0 &&
+         (!a->is_half || kernels->vector_floats == CARAFE_PAD);
+}
+
 /* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
    that saves more than it costs. The output goes past the caches if it fills more than half of
    them, or if all tensors of the call do and the products take longer than memory. Only whole lines
    may go: where the output is not aligned to them, rows of the input are turned by as many channels
    as it is off. Rows in place are if they are as far off, since their vectors are whole lines then
-   as well; packed rows only for an output that fills half of the caches alone. */
+   as well, or if they are converted anyway; packed rows only for an output that fills half of the
+   caches alone. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
   const int64_t output = pixels_out * a->G * a->C;
   const int64_t all = output + pixels * a->G * a->C + pixels_out * a->G * a->K * a->K;
-  const int64_t half_of_cache = (int64_t)(handle->cache_bytes / 2 / sizeof(float));
+  const int64_t half_of_cache = (int64_t)(handle->cache_bytes / 2) / element_bytes(a);
   const size_t line = CARAFE_PAD * sizeof(float);
   const size_t off = (uintptr_t)args->output % line, input_off = (uintptr_t)args->input % line;
   struct carafe_plan *plan = &args->plan;
   const int threads = mluop_num_threads(handle);
-  *plan = plan_of(a, threads);
+  *plan = plan_of(handle->kernels, a, all > half_of_cache);
   int in_place = 0;
-  if (!a->is_half && a->C % CARAFE_PAD == 0 && off % sizeof(float) == 0) {
-    in_place = !plan->packed && off == input_off && joins(handle->kernels, a);
+  if (can_stream(handle->kernels, a, args->output)) {
+    in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->kernels, a);
     const int is_free = (off == 0 || in_place) && (a->K >= MIN_STREAMED_K || threads == 1);
     args->stream = (is_free ? all : output) > half_of_cache;
-    if (args->stream || in_place) plan->turn = (int64_t)(off / sizeof(float));
+    if (args->stream || (in_place && !a->is_half)) {
+      plan->turn = (int64_t)off / element_bytes(a);
+    }
   }
-  plan->packed |= !in_place && (plan->turn > 0 ||
-                                (input_off != 0 && a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS));
+  plan->packed |= !in_place && (plan->turn > 0 || (!a->is_half && input_off != 0 &&
+                                                   a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS));
+  cut_strips(plan, a, threads);
   if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
 }
 
