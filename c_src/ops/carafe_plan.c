@@ -2,7 +2,12 @@
 #include "ops/carafe_plan.h"
 
 enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
-enum { MIN_JOINED_CHANNELS = 48, MIN_STREAMED_K = 5, MOST_CONVERTED_TAPS = 100 };
+enum {
+  MIN_JOINED_CHANNELS = 48,
+  MIN_STREAMED_K = 5,
+  MOST_CONVERTED_TAPS = 100,
+  MIN_PACKED_PIXELS = 9
+};
 
 /* Of a small first-level cache: its lines are CARAFE_PAD floats. */
 enum { CACHE_SETS = 64, CACHE_WAYS = 8 };
@@ -73,7 +78,8 @@ static int can_stream(const struct mluop_kernels *kernels, const struct carafe_s
    may go: where the output is not aligned to them, rows of the input are turned by as many channels
    as it is off. Rows in place are if they are as far off, since their vectors are whole lines then
    as well, or if they are converted anyway; packed rows only for an output that fills half of the
-   caches alone. */
+   caches alone. Halves that could stay in place are packed for it only if they serve many pixels of
+   the output. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
@@ -89,7 +95,9 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
   if (can_stream(handle->kernels, a, args->output)) {
     in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->kernels, a);
     const int is_free = (off == 0 || in_place) && (a->K >= MIN_STREAMED_K || threads == 1);
-    args->stream = (is_free ? all : output) > half_of_cache;
+    const int must_pack = a->is_half && !plan->packed && !in_place && off != 0;
+    const int too_dear = must_pack && a->S * a->S < MIN_PACKED_PIXELS;
+    args->stream = !too_dear && (is_free ? all : output) > half_of_cache;
     if (args->stream || (in_place && !a->is_half)) {
       plan->turn = (int64_t)off / element_bytes(a);
     }
