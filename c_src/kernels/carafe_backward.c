@@ -64,10 +64,16 @@ static void see_columns(struct input_ring *in, int64_t last) {
   in->column = end;
 }
 
+/* Bytes of grad_output of a segment that stay near until their second reader. */
+enum { SEGMENT_BYTES = 1 << 16 };
+
 /* Columns of a segment: whole tiles, about as many in each. */
-static int64_t segment_of(int64_t columns) {
-  const int64_t segments = carafe_div_up(columns, CARAFE_SEGMENT);
-  return carafe_div_up(carafe_div_up(columns, segments), DOT_PIXELS) * DOT_PIXELS;
+static int64_t segment_of(const struct carafe_shape *a, const struct carafe_item *item) {
+  const int64_t floats = a->S * a->S * item->groups * a->C;
+  const int64_t most = SEGMENT_BYTES / (floats * (int64_t)sizeof(float));
+  const int64_t columns = carafe_max(DOT_PIXELS, carafe_min(most, CARAFE_SEGMENT));
+  const int64_t segments = carafe_div_up(item->columns, columns);
+  return carafe_div_up(carafe_div_up(item->columns, segments), DOT_PIXELS) * DOT_PIXELS;
 }
 
 static void do_strip(const struct carafe_backward_args *args, struct carafe_item item, int64_t end,
@@ -76,7 +82,7 @@ static void do_strip(const struct carafe_backward_args *args, struct carafe_item
   const int64_t r = (a->K - 1) / 2, below = carafe_min(a->H, end + r);
   const struct carafe_span own = {item.column, item.column + item.columns};
   const int64_t left = carafe_max(0, own.begin - r), right = carafe_min(a->W, own.end + r);
-  const int64_t step = segment_of(item.columns);
+  const int64_t step = segment_of(a, &item);
   float *grads = scratch + carafe_weights_size(a);
   struct input_ring in = {.args = args,
                           .item = &item,

@@ -31,11 +31,20 @@ struct dots {
   int64_t ahead_lines;
 };
 
-MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *grad, const float *x,
-                               int64_t stride, int64_t c, int pixels, int taps, int shift) {
+/* Addresses are base + stride * (0, 1, 2 or 4), or * 3 by a register of its own: so they need few
+   registers, all of which are pinned where compilers would make one address of each tap. */
+MLUOP_INLINE vf load_tap(const float *x, int64_t stride, int64_t thrice, int tap) {
+  const char *at = (const char *)x + (tap % 4 == 3 ? thrice : tap % 4 * stride);
+  return vf_pin(vf_load((const float *)(const void *)at));
+}
+
+/* One vector of channels; x4: 4 taps after x. */
+MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *grad, int64_t c,
+                               const float *x, const float *x4, int64_t stride, int64_t thrice,
+                               int pixels, int taps, int shift) {
   vf g[DOT_PIXELS], v[TAPS];
   if (shift == 0) {
-    MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = vf_pin(vf_load(x + t * stride + c));
+    MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = load_tap(t < 4 ? x : x4, stride, thrice, t);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       g[e] = vf_pin(vf_load(grad[e] + c));
       MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_fma(g[e], v[t], sum[e][t]);
@@ -44,7 +53,7 @@ MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *gra
   }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) g[e] = vf_pin(vf_load(grad[e] + c));
   MLUOP_UNROLL for (int u = 0; u < taps + pixels - 1; u++) {
-    const vf seen = vf_pin(vf_load(x + u * stride + c));
+    const vf seen = load_tap(u < 4 ? x : x4, stride, thrice, u);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       if (u >= e && u - e < taps) sum[e][u - e] = vf_fma(g[e], seen, sum[e][u - e]);
     }
@@ -79,8 +88,16 @@ MLUOP_INLINE void dot_row(const struct dots *d, const float *x, int64_t y, int p
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_set(0.0f);
   }
-  for (int64_t c = 0; c < d->length; c += VL) {
-    add_products(sum, d->grad, x, d->stride, c, pixels, taps, shift);
+  const float *grad[DOT_PIXELS];
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) grad[e] = mluop_pin_pointer(d->grad[e]);
+  int64_t stride = d->stride * (int64_t)sizeof(float), thrice = 3 * stride;
+  const float *x4 = x + 4 * d->stride;
+  for (int64_t c = 0, length = d->length; c < length; c = mluop_pin(c + VL)) {
+    stride = mluop_pin(stride);
+    thrice = mluop_pin(thrice);
+    add_products(sum, grad, c, x, x4, stride, thrice, pixels, taps, shift);
+    x = mluop_pin_pointer(x + VL);
+    x4 = mluop_pin_pointer(x4 + VL);
   }
   float total[DOT_PIXELS][MAX_TAPS];
   fold_sums(total, sum, pixels, taps);
