@@ -83,8 +83,17 @@ SHAPES = [
     Shape(1, 8, 18, 4, 7, 1, 2),
     Shape(1, 5, 20, 8, 3, 3, 1),
     Shape(1, 5, 20, 9, 3, 3, 1),
-    # More columns than a thread takes of many channels at once.
+    # More columns than a thread takes of many channels at once; segments of 4 windows, 8 and 16.
     Shape(1, 2, 70, 1024, 5, 1, 2),
+    Shape(1, 3, 37, 512, 3, 1, 2),
+    Shape(1, 2, 21, 272, 3, 1, 4),
+    # Sums that are made in parts of a row of windows, segment by segment.
+    Shape(1, 3, 37, 20, 5, 1, 24),
+    # Windows whose taps are one list in the middle of a map, and the first that are not.
+    Shape(1, 10, 11, 300, 7, 1, 2),
+    Shape(1, 12, 13, 36, 9, 1, 2),
+    Shape(1, 13, 14, 20, 11, 1, 2),
+    Shape(1, 14, 15, 20, 13, 1, 2),
     Shape(1, 2, 450, 2, 3, 16, 1),
 ]
 
@@ -234,15 +243,24 @@ def test_long_sums_of_one_sign_stay_accurate(
         assert_close(grad, exact, 1e-6)
 
 
-@pytest.mark.parametrize(("c", "k", "g"), [(4, 9, 1), (20, 9, 1), (2, 7, 8)])
+@pytest.mark.parametrize(
+    ("c", "k", "g", "s"),
+    [
+        *((c, k, g, 16) for c, k, g in ((4, 9, 1), (20, 9, 1), (2, 7, 8))),
+        *((20, 5, 1, 30), (8, 5, 1, 50), (20, 3, 1, 80), (2, 1, 8, 50), (4, 1, 1, 200)),
+    ],
+)
 def test_many_pixels_of_a_window_stay_accurate(
-    c: int, k: int, g: int, rng: Rng, handle: pymluops.Handle
+    c: int, k: int, g: int, s: int, rng: Rng, handle: pymluops.Handle
 ) -> None:
-    """More than 10,000 terms of both signs in a sum of grad_input."""
-    shape = Shape(1, k, k, c, k, g, 16)
+    """Thousands of terms in a sum of grad_input, up to 60,000: of both signs, and of one."""
+    shape = Shape(1, k, k + 1, c, k, g, s)
     x, m, go = shape.tensors(rng, np.float32)
-    grad_input = backward(shape, x, m, go, handle=handle)[0]
-    assert_close(grad_input, reference.carafe_backward(x, m, go, k, g, 16)[0], 1e-6)
+    for gradient in (go, np.abs(go)):
+        weights = m if gradient is go else np.abs(m)
+        grad_input = backward(shape, x, weights, gradient, handle=handle)[0]
+        expected = reference.carafe_backward(x, weights, gradient, k, g, s)[0]
+        assert_close(grad_input, expected, 1e-6)
 
 
 def test_by_hand(handle: pymluops.Handle) -> None:

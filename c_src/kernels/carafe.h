@@ -166,8 +166,9 @@ static inline int64_t carafe_sums_floats(const struct carafe_backward_args *args
 }
 
 /* Rounding errors grow with the length of a sum: where S * K x S * K products may meet in one of
-   grad_input, each row of windows is summed on its own first. */
-enum { CARAFE_DIRECT_K = 11, CARAFE_DIRECT_SIDE = 55 };
+   grad_input, each row of windows is summed on its own first, and of many pixels under a window
+   only as many together as give an element about CARAFE_PART_TERMS products. */
+enum { CARAFE_DIRECT_K = 11, CARAFE_DIRECT_SIDE = 45, CARAFE_PART_TERMS = 1024 };
 
 static inline int carafe_sums_are_long(const struct carafe_shape *shape) {
   return shape->K > CARAFE_DIRECT_K || shape->S * shape->K > CARAFE_DIRECT_SIDE;

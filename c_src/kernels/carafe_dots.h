@@ -20,31 +20,21 @@ enum { TAPS = 3 };
 enum { DOT_PIXELS = 4, MAX_TAPS = 5 };
 
 struct dots {
-  float *const *row;             /* rows of the input, of which row_count are done */
-  int64_t row_count, at, stride; /* at: of tap 0 of pixel 0 in a row; to the next tap */
   const float *grad[DOT_PIXELS]; /* of each pixel */
   int64_t length;                /* channels, in whole vectors */
-  float *out[DOT_PIXELS];        /* dot products of each pixel with the first row ... */
-  int64_t out_step;              /* ... and to the next one */
+  int64_t stride;                /* neighbours: from tap to tap of the input */
+  float *out[DOT_PIXELS];        /* dot products of each pixel */
   int add;                       /* to what is there */
-  struct ahead *ahead;           /* what will be needed: ahead_lines are asked for in each row */
+  struct ahead *ahead;           /* what will be needed: ahead_lines are asked for at a time */
   int64_t ahead_lines;
 };
 
-/* Addresses are base + stride * (0, 1, 2 or 4), or * 3 by a register of its own: so they need few
-   registers, all of which are pinned where compilers would make one address of each tap. */
-MLUOP_INLINE vf load_tap(const float *x, int64_t stride, int64_t thrice, int tap) {
-  const char *at = (const char *)x + (tap % 4 == 3 ? thrice : tap % 4 * stride);
-  return vf_pin(vf_load((const float *)(const void *)at));
-}
-
-/* One vector of channels; x4: 4 taps after x. */
-MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *grad, int64_t c,
-                               const float *x, const float *x4, int64_t stride, int64_t thrice,
-                               int pixels, int taps, int shift) {
+/* One vector of channels. Tap t of pixel e is at x[t], of neighbours at x[t + e]. */
+MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *grad,
+                               const float *const *x, int64_t c, int pixels, int taps, int shift) {
   vf g[DOT_PIXELS], v[TAPS];
   if (shift == 0) {
-    MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = load_tap(t < 4 ? x : x4, stride, thrice, t);
+    MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = vf_pin(vf_load(x[t] + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       g[e] = vf_pin(vf_load(grad[e] + c));
       MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_fma(g[e], v[t], sum[e][t]);
@@ -53,7 +43,7 @@ MLUOP_INLINE void add_products(vf sum[DOT_PIXELS][TAPS], const float *const *gra
   }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) g[e] = vf_pin(vf_load(grad[e] + c));
   MLUOP_UNROLL for (int u = 0; u < taps + pixels - 1; u++) {
-    const vf seen = load_tap(u < 4 ? x : x4, stride, thrice, u);
+    const vf seen = vf_pin(vf_load(x[u] + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       if (u >= e && u - e < taps) sum[e][u - e] = vf_fma(g[e], seen, sum[e][u - e]);
     }
@@ -82,46 +72,43 @@ MLUOP_INLINE void fold_sums(float total[DOT_PIXELS][MAX_TAPS], vf sum[DOT_PIXELS
   }
 }
 
-MLUOP_INLINE void dot_row(const struct dots *d, const float *x, int64_t y, int pixels, int taps,
-                          int shift) {
+/* Tap t of shared pixels is at x[place[t]]; that of neighbours at x, and so on. The results go to
+   element `to` of each pixel and after. */
+MLUOP_INLINE void dot_run(const struct dots *d, const float *x, const int64_t *place, int64_t to,
+                          int pixels, int taps, int shift) {
   vf sum[DOT_PIXELS][TAPS];
+  const int seen = shift ? taps + pixels - 1 : taps;
+  const float *grad[DOT_PIXELS], *at[MAX_TAPS + DOT_PIXELS - 1];
+  ahead_ask(d->ahead, d->ahead_lines);
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    grad[e] = mluop_pin_pointer(d->grad[e]);
     MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_set(0.0f);
   }
-  const float *grad[DOT_PIXELS];
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) grad[e] = mluop_pin_pointer(d->grad[e]);
-  int64_t stride = d->stride * (int64_t)sizeof(float), thrice = 3 * stride;
-  const float *x4 = x + 4 * d->stride;
+  MLUOP_UNROLL for (int t = 0; t < seen; t++) {
+    at[t] = mluop_pin_pointer(x + (shift ? t * d->stride : place[t]));
+  }
   for (int64_t c = 0, length = d->length; c < length; c = mluop_pin(c + VL)) {
-    stride = mluop_pin(stride);
-    thrice = mluop_pin(thrice);
-    add_products(sum, grad, c, x, x4, stride, thrice, pixels, taps, shift);
-    x = mluop_pin_pointer(x + VL);
-    x4 = mluop_pin_pointer(x4 + VL);
+    add_products(sum, grad, at, c, pixels, taps, shift);
   }
   float total[DOT_PIXELS][MAX_TAPS];
   fold_sums(total, sum, pixels, taps);
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *out = d->out[e] + y * d->out_step;
+    float *out = d->out[e] + to;
     MLUOP_UNROLL for (int t = 0; t < taps; t++) {
       out[t] = d->add ? out[t] + total[e][t] : total[e][t];
     }
   }
 }
 
-MLUOP_INLINE void dot_rows(const struct dots *d, int pixels, int taps, int shift) {
-  for (int64_t y = 0; y < d->row_count; y++) {
-    ahead_ask(d->ahead, d->ahead_lines);
-    dot_row(d, d->row[y] + d->at, y, pixels, taps, shift);
-  }
-}
+typedef void dots_function(const struct dots *d, const float *x, const int64_t *place, int64_t to);
 
-typedef void dots_function(const struct dots *d);
-
-#define DOTS(pixels, shift, taps)                                      \
-  static void dots_##pixels##_##shift##_##taps(const struct dots *d) { \
-    dot_rows(d, pixels, taps <= TAPS ? taps : TAPS, shift);            \
+/* clang-format off */
+#define DOTS(pixels, shift, taps)                                                           \
+  static void dots_##pixels##_##shift##_##taps(const struct dots *d, const float *x,        \
+                                               const int64_t *place, int64_t to) {          \
+    dot_run(d, x, place, to, pixels, taps <= TAPS ? taps : TAPS, shift);                    \
   }
+/* clang-format on */
 #define DOTS_FOR(pixels, shift) \
   DOTS(pixels, shift, 1)        \
   DOTS(pixels, shift, 2)        \
@@ -146,15 +133,20 @@ static dots_function *const dots_functions[2][DOT_PIXELS][MAX_TAPS] = {
     {DOTS_ENTRY(1, 0), {0}, DOTS_ENTRY(3, 0), DOTS_ENTRY(4, 0)},
     {DOTS_ENTRY(1, 0), DOTS_ENTRY(2, 1), DOTS_ENTRY(3, 1), DOTS_ENTRY(4, 1)}};
 
-/* `taps` dot products of each pixel with each row, in runs of up to TAPS. */
-static void add_dots(struct dots *d, int pixels, int shift, int64_t taps) {
-  for (int64_t runs = carafe_div_up(taps, TAPS); runs > 0; runs--) {
-    const int64_t run = carafe_div_up(taps, runs);
-    dots_functions[shift][pixels - 1][run - 1](d);
+/* `taps` dot products of each pixel, from number `to` on, in runs of up to TAPS. */
+static void add_dots(const struct dots *d, const float *x, const int64_t *place, int64_t to,
+                     int pixels, int shift, int64_t taps) {
+  dots_function *const *functions = dots_functions[shift][pixels - 1];
+  while (taps > 0) {
+    const int64_t run = taps >= 2 * TAPS ? TAPS : taps > TAPS ? (taps + 1) / 2 : taps;
+    functions[run - 1](d, x, place, to);
+    if (shift) {
+      x += run * d->stride;
+    } else {
+      place += run;
+    }
+    to += run;
     taps -= run;
-    d->at += run * d->stride;
-    for (int e = 0; e < pixels; e++) d->out[e] += run;
-    d->ahead_lines = 0;
   }
 }
 

@@ -134,8 +134,10 @@ static void move_sums(float *total, float *part, int64_t count) {
   }
 }
 
-/* One part of the channels of the segment [begin, end) of window row item->row. */
-static void spread_part(const struct spread *s, int64_t part, int64_t begin, int64_t end) {
+/* Some chunks of the pixels of windows, and one part of the channels, of the segment [begin, end)
+   of window row item->row. */
+static void spread_chunks(const struct spread *s, int64_t part, struct carafe_span chunks,
+                          int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   struct carafe_item item = *s->item;
   item.channel = part * s->args->part;
@@ -154,7 +156,8 @@ static void spread_part(const struct spread *s, int64_t part, int64_t begin, int
                    .row = item.row,
                    .rows = rows_in_reach(s),
                    .most_rows = a->K,
-                   .columns = SEGMENT};
+                   .columns = SEGMENT,
+                   .chunks = chunks};
   w.first_row = w.rows.begin;
   for (int64_t y = w.rows.begin; y < w.rows.end; y++) {
     map.row[y - w.rows.begin] = ring_row(s, s->ring, part, y);
@@ -162,9 +165,29 @@ static void spread_part(const struct spread *s, int64_t part, int64_t begin, int
   walk_columns(&t, &w, begin, end);
 }
 
+/* What the segment gave to one part of the channels. */
+static void total_segment(const struct spread *s, int64_t part, int64_t begin, int64_t end) {
+  const struct carafe_item *item = s->item;
+  const int64_t r = (s->args->shape.K - 1) / 2, pixel = ring_map(s).pixel;
+  const int64_t left = carafe_max(begin - r - item->column, 0);
+  const int64_t right = carafe_min(end + r - item->column, item->columns);
+  const struct carafe_span rows = rows_in_reach(s);
+  for (int64_t y = rows.begin; y < rows.end && left < right; y++) {
+    move_sums(ring_row(s, s->totals, part, y) + left * pixel,
+              ring_row(s, s->ring, part, y) + left * pixel, (right - left) * pixel);
+  }
+}
+
 static void spread_segment(const struct spread *s, int64_t begin, int64_t end) {
-  for (int64_t part = 0; part < carafe_div_up(s->args->shape.C, s->args->part); part++) {
-    spread_part(s, part, begin, end);
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t all = carafe_chunks(a), most = CARAFE_PART_TERMS / (CARAFE_TILE * a->K);
+  const int64_t step = s->totals != NULL ? carafe_max(1, most) : all;
+  for (int64_t part = 0; part < carafe_div_up(a->C, s->args->part); part++) {
+    for (int64_t chunk = 0; chunk < all; chunk += step) {
+      const int64_t stop = carafe_min(all, chunk + step);
+      spread_chunks(s, part, (struct carafe_span){chunk, stop}, begin, end);
+      if (stop < all) total_segment(s, part, begin, end);
+    }
   }
 }
 

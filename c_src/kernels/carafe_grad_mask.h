@@ -12,6 +12,10 @@
    larger ones, some rows at a time are done. */
 enum { WINDOW_BYTES = 1 << 15 };
 
+/* Taps of windows up to this size are one list, which is cut where registers are full. Of larger
+   ones, and at the sides of the map, each row is a list. */
+enum { LISTED_K = 11 };
+
 struct mask_row {
   const struct carafe_backward_args *args;
   const struct carafe_item *item; /* row item->row, all channels of its groups */
@@ -19,8 +23,9 @@ struct mask_row {
   int64_t part_step;              /* to the next part, in `map` */
   float *grads;                   /* room for a tile of grad_output */
   float *results;                 /* half: room for the results of a segment */
+  int64_t place[CARAFE_MAX_K];    /* of taps in `map`, after the first one of all */
   struct ahead ahead;             /* what the next segment needs */
-  int64_t ahead_lines;            /* of it are asked for with each row of a tile */
+  int64_t ahead_lines;            /* of it are asked for with each run of taps of a tile */
 };
 
 /* A tile: `pixels` pixels, the first at window centre j; with shift, each a column further. */
@@ -31,23 +36,41 @@ struct mask_tile {
   float *out[DOT_PIXELS]; /* K x K of each */
 };
 
-/* One part of the channels, for some rows of the window, from row `first` of the map on: all taps
-   that one of the pixels has on the map. Beside the map the others see a margin of zeros; whatever
-   the gradient, their results there are 0. */
-static void dot_tile(const struct mask_row *m, const struct mask_tile *tile, struct dots *d,
-                     int64_t first) {
+/* Where the taps are of a list, or of a row. */
+static void see_places(struct mask_row *m, int64_t rows) {
+  const int64_t K = m->args->shape.K;
+  for (int64_t y = 0; y < (K <= LISTED_K ? rows : 1); y++) {
+    for (int64_t t = 0; t < K; t++) {
+      m->place[y * K + t] = m->map->row[y] - m->map->row[0] + t * m->map->pixel;
+    }
+  }
+}
+
+/* One part of the channels, `origin` floats after the first one, for the rows [first, stop) of the
+   window on the map, the first of which is row `top` of the window: all taps that one of the pixels
+   has on the map. Beside the map the others see a margin of zeros; whatever the gradient, their
+   results there are 0. */
+static void dot_tile(const struct mask_row *m, const struct mask_tile *tile, const struct dots *d,
+                     int64_t origin, int64_t top, int64_t first, int64_t stop) {
   const struct carafe_shape *a = &m->args->shape;
   const int64_t K = a->K, r = (K - 1) / 2, j = tile->j;
-  const int64_t ahead = tile->shift ? tile->pixels - 1 : 0, corner = (first - m->item->row + r) * K;
+  const int64_t ahead = tile->shift ? tile->pixels - 1 : 0;
   const int64_t begin = carafe_max(0, r - j - ahead), end = carafe_min(K, a->W - j + r);
-  d->at += (j - r + begin - m->map->first) * d->stride;
-  for (int e = 0; e < tile->pixels; e++) d->out[e] = tile->out[e] + corner + begin;
-  add_dots(d, tile->pixels, tile->shift, end - begin);
+  const int64_t at = origin + (j - r + begin - m->map->first) * m->map->pixel;
+  if (end - begin == K && K <= LISTED_K && !tile->shift) {
+    add_dots(d, m->map->row[0] + at, m->place + first * K, (top + first) * K, tile->pixels, 0,
+             (stop - first) * K);
+    return;
+  }
+  for (int64_t y = first; y < stop; y++) {
+    add_dots(d, m->map->row[y] + at, m->place, (top + y) * K + begin, tile->pixels, tile->shift,
+             end - begin);
+  }
   for (int e = 0; e < tile->pixels && ahead > 0; e++) {
     const struct carafe_span window = carafe_window(j + e, K, a->W);
     const int64_t left = window.begin - j - e + r, right = window.end - j - e + r;
-    for (int64_t y = 0; y < d->row_count; y++) {
-      float *out = tile->out[e] + corner + y * K;
+    for (int64_t y = first; y < stop; y++) {
+      float *out = tile->out[e] + (top + y) * K;
       for (int64_t t = begin; t < left; t++) out[t] = 0.0f;
       for (int64_t t = right; t < end; t++) out[t] = 0.0f;
     }
@@ -61,6 +84,7 @@ static void see_grads(const struct mask_row *m, const struct mask_tile *tile, st
   const int is_half = m->args->shape.is_half;
   d->length = carafe_div_up(length, VL) * VL;
   for (int e = 0; e < tile->pixels; e++) {
+    d->out[e] = tile->out[e];
     if (is_half || d->length != length) {
       float *to = m->grads + e * carafe_padded(m->args->part);
       pack_pixel(to, tile->grad[e], channel, length, is_half);
@@ -86,16 +110,13 @@ static void dot_tiles(struct mask_row *m, const struct mask_tile *tiles, int64_t
       const int64_t first = (rows.end - rows.begin) * cut / cuts;
       const int64_t stop = (rows.end - rows.begin) * (cut + 1) / cuts;
       for (int64_t i = 0; i < count; i++) {
-        struct dots d = {.row = m->map->row + first,
-                         .row_count = stop - first,
-                         .at = group * m->map->group + step,
-                         .stride = m->map->pixel,
-                         .out_step = a->K,
+        struct dots d = {.stride = m->map->pixel,
                          .add = channel > 0,
                          .ahead = &m->ahead,
                          .ahead_lines = m->ahead_lines};
         see_grads(m, &tiles[i], &d, channel, carafe_min(m->args->part, a->C - channel));
-        dot_tile(m, &tiles[i], &d, rows.begin + first);
+        dot_tile(m, &tiles[i], &d, group * m->map->group + step,
+                 rows.begin - m->item->row + (a->K - 1) / 2, first, stop);
       }
     }
     step += m->part_step;
@@ -152,13 +173,16 @@ static void mask_tiles(struct mask_row *m, int64_t j, int64_t end, int64_t step,
    meanwhile. */
 static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
   const struct carafe_shape *a = &m->args->shape;
-  const int64_t S = a->S, chunks = carafe_chunks(a);
-  const struct carafe_span rows = carafe_window(m->item->row, a->K, a->H);
+  const int64_t K = a->K, S = a->S, chunks = carafe_chunks(a);
+  const struct carafe_span rows = carafe_window(m->item->row, K, a->H);
   const int64_t tiles = S > 1 ? (end - begin) * chunks : carafe_div_up(end - begin, DOT_PIXELS);
   const int64_t steps = tiles * m->item->groups * carafe_div_up(a->C, m->args->part);
   int64_t offset[DOT_PIXELS];
   const int64_t lines = m->args->ask ? m->ahead.lines : 0;
-  m->ahead_lines = carafe_div_up(lines, steps * (rows.end - rows.begin));
+  const int64_t count = rows.end - rows.begin;
+  const int64_t runs = S > 1 && K <= LISTED_K ? count * K / TAPS : count * carafe_div_up(K, TAPS);
+  m->ahead_lines = carafe_div_up(lines, steps * carafe_max(runs, 1));
+  see_places(m, count);
   if (S == 1) {
     const int64_t whole = (end - begin) / DOT_PIXELS * DOT_PIXELS;
     for (int e = 0; e < DOT_PIXELS; e++) offset[e] = e;

@@ -21,12 +21,13 @@ struct walk {
   const void *mask;
   float *weights; /* room for weights of a segment as floats */
   line_function *const (*table)[PIXELS][MAX_VECTORS];
-  int64_t row;             /* of the window centres */
-  struct carafe_span rows; /* of the map under the windows */
-  int64_t first_row;       /* that map->row[0] is */
-  int64_t most_rows;       /* that are walked at once */
-  int64_t columns;         /* of a segment */
-  int64_t turn;            /* of the map's channels and, if it is not 0, room for their ends */
+  int64_t row;               /* of the window centres */
+  struct carafe_span rows;   /* of the map under the windows */
+  int64_t first_row;         /* that map->row[0] is */
+  int64_t most_rows;         /* that are walked at once */
+  int64_t columns;           /* of a segment */
+  struct carafe_span chunks; /* of the pixels of a window; empty: all */
+  int64_t turn;              /* of the map's channels and, if it is not 0, room for their ends */
   vm turned[END_VECTORS];
   int halves; /* the map is an input of halves */
   float *ends;
@@ -244,7 +245,8 @@ static void walk_segment(struct line *t, struct walk *w, int64_t begin, int64_t 
   t->j = begin;
   t->end = end;
   t->step = 1;
-  for (int64_t chunk = 0; chunk < carafe_chunks(a); chunk++) {
+  const int64_t stop = w->chunks.end > 0 ? w->chunks.end : carafe_chunks(a);
+  for (int64_t chunk = w->chunks.begin; chunk < stop; chunk++) {
     struct tiles tiles = {.pixel = pixel, .step = S};
     tiles.pixels = carafe_chunk(a, chunk, tiles.offset);
     for (int e = 0; e < tiles.pixels; e++) {
