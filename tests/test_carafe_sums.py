@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CARAFE where sums are so long that they are made in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from carafe_calls import BAR, DTYPES, Rng, Shape, assert_close, backward, forward
+
+import pymluops
+from pymluops.reference import carafe as reference
+
+
+# The last one has several segments of windows, each of which is summed in parts.
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("k", "s", "w"), [(137, 1, 4), (135, 2, 4), (3, 7, 4), (5, 6, 4), (5, 24, 37)]
+)
+def test_backward_goes_beyond_forward(
+    k: int,
+    s: int,
+    w: int,
+    dtype: Any,
+    rng: Rng,
+    handle: pymluops.Handle,
+    for_each_thread_count: Any,
+) -> None:
+    shape = Shape(1, 5, w, 18, k, 1, s)
+    x, m, go = shape.tensors(rng, dtype)
+    first, *others = for_each_thread_count(lambda: backward(shape, x, m, go, handle=handle))
+    for other in others:
+        assert [a.tobytes() for a in other] == [a.tobytes() for a in first]
+    expected = reference.carafe_backward(x, m, go, k, 1, s)
+    for grad, exact in zip(first, expected, strict=True):
+        assert_close(grad, exact, BAR[dtype])
+
+
+@pytest.mark.parametrize(("c", "g"), [(16, 1), (1, 5)])
+def test_long_sums_of_one_sign_stay_accurate(
+    c: int, g: int, rng: Rng, handle: pymluops.Handle
+) -> None:
+    shape = Shape(1, 46, 46, c, 45, g, 1)
+    x, m, go = (np.abs(t) for t in shape.tensors(rng, np.float32))
+    assert_close(
+        forward(shape, x, m, handle=handle), reference.carafe_forward(x, m, 45, g, 1), 3e-7
+    )
+    expected = reference.carafe_backward(x, m, go, 45, g, 1)
+    for grad, exact in zip(backward(shape, x, m, go, handle=handle), expected, strict=True):
+        assert_close(grad, exact, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("c", "k", "g", "s"),
+    [
+        *((c, k, g, 16) for c, k, g in ((4, 9, 1), (20, 9, 1), (2, 7, 8))),
+        *((20, 5, 1, 30), (8, 5, 1, 50), (20, 3, 1, 80), (2, 1, 8, 50), (4, 1, 1, 200)),
+    ],
+)
+def test_many_pixels_of_a_window_stay_accurate(
+    c: int, k: int, g: int, s: int, rng: Rng, handle: pymluops.Handle
+) -> None:
+    """Thousands of terms in a sum of grad_input, up to 60,000: of both signs, and of one."""
+    shape = Shape(1, k, k + 1, c, k, g, s)
+    x, m, go = shape.tensors(rng, np.float32)
+    for gradient in (go, np.abs(go)):
+        weights = m if gradient is go else np.abs(m)
+        grad_input = backward(shape, x, weights, gradient, handle=handle)[0]
+        expected = reference.carafe_backward(x, weights, gradient, k, g, s)[0]
+        assert_close(grad_input, expected, 1e-6)
