@@ -44,7 +44,8 @@ struct carafe_forward_args {
   struct carafe_plan plan;
   const void *input, *mask;
   void *output;
-  int stream; /* the output is written past the caches */
+  int stream;  /* the output is written past the caches */
+  int grouped; /* masks are read in their order: all groups of a column before the next column */
 };
 
 struct carafe_backward_args {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/carafe_store.h"
 #include "kernels/carafe_walk.h"
 
 /* Rounding errors grow with the length of a sum: longer ones are sums of sums of about this
@@ -24,95 +25,51 @@ MLUOP_INLINE float *add_total(vf sum[PIXELS][VECTORS], const struct line *t, flo
   return total + pixels * vectors * VL;
 }
 
-/* Past the caches, the vectors of the first line of a group, `first` of them: with the end of the
-   group before. */
-MLUOP_INLINE void stream_ends(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                              float *ends, int pixels, int first) {
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e], *at = ends + t->ends_pixel[e];
-    MLUOP_UNROLL for (int v = 0; v < first; v++) vf_store(at + v * VL, sum[e][v]);
-    if (t->at_once[e] <= (j == t->row_begin)) continue;
-    MLUOP_UNROLL for (int v = 0; v < first; v++) {
-      const vf before = vf_load(at - CARAFE_PAD + v * VL);
-      vf_stream(to + v * VL, vf_select(t->turned[v], before, sum[e][v]));
-    }
-  }
-}
-
-MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                              float *ends, int pixels, int vectors) {
-  const int first = vectors < END_VECTORS ? vectors : END_VECTORS;
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e];
-    MLUOP_UNROLL for (int v = first; v < vectors; v++) vf_stream(to + v * VL, sum[e][v]);
-  }
-  if (ends != NULL) {
-    stream_ends(sum, t, j, out, ends, pixels, first);
-    return;
-  }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e];
-    MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to + v * VL, sum[e][v]);
-  }
-}
-
-/* Two vectors of sums are one of the output. */
-MLUOP_INLINE void stream_halves(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j,
-                                int64_t out, float *ends, int pixels, int vectors) {
-  vf words[PIXELS][VECTORS];
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    MLUOP_UNROLL for (int v = 0; v + 1 < vectors; v += 2) {
-      words[e][v / 2] = vf_two_as_halves(sum[e][v], sum[e][v + 1]);
-    }
-  }
-  stream_sums(words, t, j, out, ends, pixels, vectors / 2);
-}
-
-/* The first vector goes to both ends of a group. */
-MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
-                               int pixels, int vectors) {
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e];
-    vf_store_joined(t->turn, to + t->group, to, sum[e][0]);
-    MLUOP_UNROLL for (int v = 1; v < vectors; v++) vf_store(to + v * VL, sum[e][v]);
-  }
-}
-
-MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                             float *ends, int pixels, int kind, int vectors) {
-  const int64_t last = t->length - (vectors - 1) * VL;
-  if (t->stream && t->is_half) {
-    stream_halves(sum, t, j, out, ends, pixels, vectors);
-    return;
-  }
-  if (t->stream) {
-    stream_sums(sum, t, j, out, ends, pixels, vectors);
-    return;
-  }
-  if (kind == JOINED) {
-    store_joined(sum, t, out, pixels, vectors);
-    return;
-  }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    const int64_t at = out + t->values_pixel[e];
-    if (last < VL) {
-      MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
-        vf_store_as(t->values, at + v * VL, sum[e][v], t->is_half);
-      }
-      vf_store_part_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
-    } else if (t->is_half) {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-        vf_store_as(t->values, at + v * VL, sum[e][v], 1);
-      }
-    } else {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-        vf_store_as(t->values, at + v * VL, sum[e][v], 0);
+/* All groups of a column, in the order of their weights in the mask. */
+MLUOP_INLINE void sum_column(const struct line *t, struct line *group, const float *weights,
+                             int64_t j, int64_t out, float *ends, int pixels, int vectors) {
+  for (int64_t g = 0; g < t->groups; g++) {
+    if (t->ask > 0) {
+      for (int e = 0; e < pixels; e++) {
+        ask_for(weights + t->weights_pixel[e] + t->ask, t->K * t->K * (int64_t)sizeof(float));
       }
     }
+    for (int64_t begin = 0; begin < t->cuts * vectors * VL; begin += vectors * VL) {
+      vf sum[PIXELS][VECTORS];
+      clear(sum, pixels, vectors);
+      group->channel = t->channel + g * t->map->group + begin;
+      group->length = t->length - begin;
+      group->turned = t->turned + begin / VL;
+      pass_rows(sum, group, weights, j, pixels, SHARED, vectors, 0);
+      float *first = ends != NULL && begin < CARAFE_PAD ? ends + begin : NULL;
+      store_sums(sum, group, j, out + begin, first, pixels, SHARED, vectors);
+    }
+    weights += t->K * t->K;
+    out += t->group;
+    if (ends != NULL) ends += CARAFE_PAD;
+    for (int e = 0; e < pixels; e++) group->at_once[e] = ALWAYS;
+  }
+}
+
+MLUOP_INLINE void sum_groups(const struct line *t, int pixels, int vectors) {
+  struct line group = *t;
+  const float *weights = t->weights;
+  float *ends = t->ends;
+  int64_t out = t->at;
+  for (int64_t j = t->j; j < t->end; j += t->step) {
+    for (int e = 0; e < pixels; e++) group.at_once[e] = t->at_once[e];
+    sum_column(t, &group, weights, j, out, ends, pixels, vectors);
+    weights += t->weights_step;
+    out += t->values_step;
+    if (ends != NULL) ends += t->ends_step;
   }
 }
 
 MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vectors) {
+  if (kind == GROUPED) {
+    sum_groups(t, pixels, vectors);
+    return;
+  }
   const float *weights = t->weights;
   float *ends = t->ends, *total = t->total;
   int64_t out = t->at;
@@ -147,15 +104,20 @@ LINE_FUNCTIONS(sum_line, 4, 4)
   [OF_HALVES + SHARED] = {{0}, {0}, LINE_ENTRY(sum_line, 3, 4), LINE_ENTRY(sum_line, 4, 4)}
 #endif
 
+LINE_FUNCTIONS(sum_line, 3, 6)
+LINE_FUNCTIONS(sum_line, 4, 6)
+#define ENTRIES_OF_GROUPED \
+  [GROUPED] = {{0}, {0}, LINE_ENTRY(sum_line, 3, 6), LINE_ENTRY(sum_line, 4, 6)}
+
 #if defined(__AVX512F__)
 LINE_FUNCTIONS(sum_line, 4, 2)
 LINE_FUNCTIONS(sum_line, 4, 5)
 LINE_TABLE(sum_line, [JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 2)}, ENTRIES_OF_HALVES,
-           [OF_HALVES + JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 5)})
+           [OF_HALVES + JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 5)}, ENTRIES_OF_GROUPED)
 #elif defined(__AVX2__)
-LINE_TABLE(sum_line, ENTRIES_OF_HALVES)
+LINE_TABLE(sum_line, ENTRIES_OF_HALVES, ENTRIES_OF_GROUPED)
 #else
-LINE_TABLE(sum_line, {{0}})
+LINE_TABLE(sum_line, ENTRIES_OF_GROUPED)
 #endif
 
 /* Words [begin, end) of a line of the output, which others may write the rest of. */
@@ -249,7 +211,8 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .columns = SEGMENT,
                    .turn = args->plan.turn,
                    .ends = ends,
-                   .halves = a->is_half && !args->plan.packed};
+                   .halves = a->is_half && !args->plan.packed,
+                   .grouped = args->grouped};
   see_turned(w.turned, carafe_words(a, w.turn));
   if (a->S > 1 && carafe_ring_rows(a) > w.most_rows) w.columns = TOTAL_PIXELS / PIXELS;
   for (int64_t index = begin; index < end; index++) {

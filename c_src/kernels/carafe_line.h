@@ -38,6 +38,7 @@ struct line {
   const struct carafe_rows *map;
   float *const *rows;         /* of the map under the windows, of which row_count are walked */
   int64_t row_count, channel; /* channel: the first one, in the map */
+  int64_t groups, cuts;       /* of a grouped line: groups of a column, cuts of a group */
   const float *weights;       /* K x K of the first pixel, from the first of `rows` on */
   int64_t weights_step, weights_pixel[PIXELS]; /* to the next tile; to the pixels of a tile */
   int64_t ask;                                 /* 0, or to weights that are needed later */
@@ -64,8 +65,9 @@ enum { LATER, BUT_FIRST, ALWAYS };
 typedef void line_function(const struct line *line);
 
 /* The pixels of a tile are neighbours or share a window; those of a joined tile do, and its first
-   line has channels of both ends of a group. The map may have halves. */
-enum { NEIGHBOURS, SHARED, JOINED, OF_HALVES, KINDS = 2 * OF_HALVES };
+   line has channels of both ends of a group. The map may have halves. In a grouped line, whose
+   tiles share windows, all groups of a column come before the next column. */
+enum { NEIGHBOURS, SHARED, JOINED, OF_HALVES, GROUPED = 2 * OF_HALVES, KINDS };
 
 /* By kind, pixels - 1, vectors - 1. */
 enum { MAX_VECTORS = 6 };

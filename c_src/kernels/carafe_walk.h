@@ -11,6 +11,9 @@
    here that is done, so many groups before they are needed. */
 enum { ASK_GROUPS = 4, ASK_WEIGHTS = 768 };
 
+/* Grouped lines read the mask in its order: whole columns, and at least so many weights, before. */
+enum { GROUPED_ASK = 500 };
+
 /* Pixels of a segment whose sums are made in parts, all channels. */
 enum { TOTAL_PIXELS = CARAFE_SEGMENT };
 
@@ -28,6 +31,7 @@ struct walk {
   int64_t columns;           /* of a segment */
   struct carafe_span chunks; /* of the pixels of a window; empty: all */
   int64_t turn;              /* of the map's channels and, if it is not 0, room for their ends */
+  int grouped;               /* lines are, if there is more than one group */
   vm turned[END_VECTORS];
   int halves; /* the map is an input of halves */
   float *ends;
@@ -129,6 +133,10 @@ static void see_weights(struct line *t, const struct walk *w, const struct tiles
    segment; 0 where nothing is to be asked for. */
 static int64_t ask_distance(const struct line *t, const struct walk *w, int64_t g) {
   const int64_t taps = t->K * t->K, groups = w->item->groups;
+  if (t->groups > 1) {
+    const int64_t column = w->shape->S * w->shape->G * taps;
+    return carafe_div_up(GROUPED_ASK, column) * column;
+  }
   if (groups < 2 * ASK_GROUPS || w->shape->G * taps < ASK_WEIGHTS) return 0;
   if (g + ASK_GROUPS < groups) return ASK_GROUPS * taps;
   return (w->columns * w->shape->S * w->shape->G + ASK_GROUPS - groups) * taps;
@@ -143,15 +151,17 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
   const int64_t per = t->stream && a->is_half ? 2 : 1; /* vectors of sums in one of results */
   const int64_t most = VECTORS / per * per, all = carafe_div_up(item->length, VL);
   const int64_t cuts = carafe_div_up(all, most);
-  for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
+  for (int64_t cut = 0, begin = 0; cut < cuts; cut += t->cuts) {
     const int64_t vectors = carafe_div_up(all - begin, (cuts - cut) * per) * per;
     t->channel = g * t->map->group + begin * VL / (1 + w->halves);
-    t->length = carafe_min(item->length - begin * VL, vectors * VL);
+    t->cuts = t->groups > 1 && vectors * cuts == all ? cuts : 1;
+    t->length = carafe_min(item->length - begin * VL, t->cuts * vectors * VL);
     t->at = (block * a->C + item->channel + begin * VL - w->turn) / per;
     t->total = total != NULL ? total + begin * VL * TOTAL_PIXELS : NULL;
     t->ends = NULL;
     const int at_seam = w->turn > 0 && item->channel + begin * VL < carafe_line_elements(a);
-    const int kind = at_seam && t->turn > 0 ? JOINED : a->S > 1 ? SHARED : NEIGHBOURS;
+    const int shared = t->groups > 1 ? GROUPED : a->S > 1 ? SHARED : NEIGHBOURS;
+    const int kind = at_seam && t->turn > 0 ? JOINED : shared;
     if (at_seam && t->stream) {
       t->turned = w->turned + begin / per;
       t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL / per;
@@ -206,7 +216,8 @@ static void walk_tiles(struct line *t, const struct walk *w, const struct tiles 
         (tiles->row[e] * carafe_ends_row(a) + tiles->at[e]) * w->item->groups * CARAFE_PAD;
   }
   t->row_begin = w->item->column;
-  for (int64_t g = 0; g < w->item->groups; g++) {
+  t->groups = w->grouped ? w->item->groups : 1;
+  for (int64_t g = 0; g < w->item->groups; g += t->groups) {
     for (int e = 0; e < tiles->pixels; e++) {
       t->at_once[e] = ends_at_once(a, g, tiles->at[e]);
     }

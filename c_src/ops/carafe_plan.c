@@ -6,8 +6,12 @@ enum {
   MIN_JOINED_CHANNELS = 48,
   MIN_STREAMED_K = 5,
   MOST_CONVERTED_TAPS = 100,
-  MIN_PACKED_PIXELS = 9
+  MIN_PACKED_PIXELS = 9,
+  MIN_TURNED_CHANNELS = 48
 };
+
+/* Grouped lines: of windows whose sums are made at once. */
+enum { MIN_GROUPED = 5, MAX_GROUPED_K = 11, GROUPED_CHANNELS = 64, GROUPED_BLOCK = 1024 };
 
 /* Of a small first-level cache: its lines are CARAFE_PAD floats. */
 enum { CACHE_SETS = 64, CACHE_WAYS = 8 };
@@ -33,18 +37,27 @@ static int converts(const struct mluop_kernels *kernels, const struct carafe_sha
   return large || a->K * a->K * a->S * a->S <= MOST_CONVERTED_TAPS;
 }
 
+/* Where masks of several groups come from memory, they are read in their order. Masks of halves are
+   converted group by group. */
+static int is_grouped(const struct carafe_shape *a, int large) {
+  return large && !a->is_half && a->S > 1 && a->G >= MIN_GROUPED && a->K <= MAX_GROUPED_K;
+}
+
 /* An item's block has at most CARAFE_BLOCK_CHANNELS channels of a group, or groups of that many
-   together. Rows are packed unless they are float, or easy to convert, and in vectors; nor may they
-   be where the pixels of a window fall into the same sets of the first cache, as they do at
-   multiples of 2 KiB. */
+   together; of small groups in grouped lines more, so that less of the mask is left out. Rows are
+   packed unless they are float, or easy to convert, and in vectors; nor may they be where the
+   pixels of a window fall into the same sets of the first cache, as they do at multiples of 2 KiB.
+ */
 static struct carafe_plan plan_of(const struct mluop_kernels *kernels, const struct carafe_shape *a,
                                   int large) {
   const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS), line = carafe_line_elements(a);
+  const int64_t block =
+      is_grouped(a, large) && a->C <= GROUPED_CHANNELS ? GROUPED_BLOCK : CARAFE_BLOCK_CHANNELS;
   struct carafe_plan plan = {.part = a->C, .groups = 1};
   if (parts > 1) {
     plan.part = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
   } else {
-    plan.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
+    plan.groups = mluop_min(a->G, mluop_max(1, block / carafe_padded(a->C)));
   }
   plan.packed = (a->is_half && !converts(kernels, a, large)) || a->C % CARAFE_PAD != 0 ||
                 a->G * a->C * element_bytes(a) % 2048 == 0;
@@ -78,8 +91,8 @@ static int can_stream(const struct mluop_kernels *kernels, const struct carafe_s
    may go: where the output is not aligned to them, rows of the input are turned by as many channels
    as it is off. Rows in place are if they are as far off, since their vectors are whole lines then
    as well, or if they are converted anyway; packed rows only for an output that fills half of the
-   caches alone. Halves that could stay in place are packed for it only if they serve many pixels of
-   the output. */
+   caches alone, and not of small groups, which have as many lines of two as others. Halves that
+   could stay in place are packed for it only if they serve many pixels of the output. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
@@ -90,13 +103,16 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
   const size_t off = (uintptr_t)args->output % line, input_off = (uintptr_t)args->input % line;
   struct carafe_plan *plan = &args->plan;
   const int threads = mluop_num_threads(handle);
-  *plan = plan_of(handle->kernels, a, all > half_of_cache);
+  const int large = all > half_of_cache;
+  args->grouped = is_grouped(a, large);
+  *plan = plan_of(handle->kernels, a, large);
   int in_place = 0;
   if (can_stream(handle->kernels, a, args->output)) {
     in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->kernels, a);
     const int is_free = (off == 0 || in_place) && (a->K >= MIN_STREAMED_K || threads == 1);
     const int must_pack = a->is_half && !plan->packed && !in_place && off != 0;
-    const int too_dear = must_pack && a->S * a->S < MIN_PACKED_PIXELS;
+    const int too_dear = (must_pack && a->S * a->S < MIN_PACKED_PIXELS) ||
+                         (off != 0 && a->G > 1 && a->C < MIN_TURNED_CHANNELS);
     args->stream = !too_dear && (is_free ? all : output) > half_of_cache;
     if (args->stream || (in_place && !a->is_half)) {
       plan->turn = (int64_t)off / element_bytes(a);
@@ -118,7 +134,7 @@ static int64_t lanes_of(const struct carafe_shape *a) {
 /* Whether vectors hold several groups, or the taps of one are loaded together at least. Not where
    the groups fill a quarter of a vector only. */
 static int share_vectors(const struct carafe_shape *a, int vector) {
-  return a->C <= vector && a->C < CARAFE_PAD && a->G > 1 && a->G * lanes_of(a) > vector / 4;
+  return a->C <= vector && a->G > 1 && a->G * lanes_of(a) > vector / 4;
 }
 
 /* The groups of a pixel are done together, or in about equal blocks. */
