@@ -39,10 +39,11 @@ MLUOP_INLINE void sum_column(const struct line *t, struct line *group, const flo
       clear(sum, pixels, vectors);
       group->channel = t->channel + g * t->map->group + begin;
       group->length = t->length - begin;
+      if (t->next != NULL) group->next = t->next + g * t->next_group + begin / VL * t->next_vector;
       group->turned = t->turned + begin / VL;
-      pass_rows(sum, group, weights, j, pixels, SHARED, vectors, 0);
+      pass_rows(sum, group, weights, j, 0, pixels, SHARED, vectors, 0);
       float *first = ends != NULL && begin < CARAFE_PAD ? ends + begin : NULL;
-      store_sums(sum, group, j, out + begin, first, pixels, SHARED, vectors);
+      store_sums(sum, group, j, out + begin, first, 0, pixels, SHARED, vectors);
     }
     weights += t->K * t->K;
     out += t->group;
@@ -72,6 +73,7 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vecto
   }
   const float *weights = t->weights;
   float *ends = t->ends, *total = t->total;
+  const int64_t turn = kind % OF_HALVES == JOINED ? mluop_pin(t->turn) : 0;
   int64_t out = t->at;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     vf sum[PIXELS][VECTORS];
@@ -81,9 +83,9 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vecto
         ask_for(weights + t->weights_pixel[e] + t->ask, t->K * t->K * (int64_t)sizeof(float));
       }
     }
-    pass_rows(sum, t, weights, j, pixels, kind, vectors, 0);
+    pass_rows(sum, t, weights, j, turn, pixels, kind, vectors, 0);
     if (t->total != NULL) total = add_total(sum, t, total, pixels, vectors);
-    if (t->final) store_sums(sum, t, j, out, ends, pixels, kind, vectors);
+    if (t->final) store_sums(sum, t, j, out, ends, turn, pixels, kind, vectors);
     weights += t->weights_step;
     out += t->values_step;
     if (ends != NULL) ends += t->ends_step;
@@ -189,12 +191,22 @@ static void see_turned(vm turned[END_VECTORS], int64_t turn) {
   }
 }
 
+/* NULL, or where column 0 of row y of the item is in the input, if it will be packed. */
+static const char *next_to_pack(const struct carafe_forward_args *args,
+                                const struct carafe_item *item, int64_t y) {
+  const struct carafe_shape *a = &args->shape;
+  if (!args->plan.packed || y == a->H) return NULL;
+  const int64_t block = (item->n * a->H + y) * a->W * a->G + item->group;
+  return (const char *)args->input + (block * a->C + item->channel) * (a->is_half ? 2 : 4);
+}
+
 void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   float *ends = (float *)scratch + carafe_weights_size(a);
   float *ring = args->plan.packed ? ends + carafe_ends_size(a, &args->plan) : NULL;
   struct carafe_source source = {.ring = ring, .strip = -1};
+  const int64_t size = a->is_half ? 2 : 4;
   struct line t = {.K = a->K,
                    .columns = {0, a->W},
                    .map = &source.rows,
@@ -202,7 +214,10 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .is_half = a->is_half,
                    .stream = args->stream,
                    .turn = args->plan.packed ? 0 : args->plan.turn,
-                   .group = carafe_words(a, a->C)};
+                   .group = carafe_words(a, a->C),
+                   .next_column = a->G * a->C * size,
+                   .next_group = a->C * size,
+                   .next_vector = VL * size};
   struct walk w = {.shape = a,
                    .mask = args->mask,
                    .weights = scratch,
@@ -223,6 +238,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     w.row = item.row;
     w.rows = carafe_window(item.row, a->K, a->H);
     w.first_row = w.rows.begin;
+    w.next = next_to_pack(args, &item, w.rows.end);
     for (int64_t j = item.column, next; j < item.column + item.columns; j = next) {
       next = carafe_min(j + w.columns, item.column + item.columns);
       walk_segment(&t, &w, j, next);

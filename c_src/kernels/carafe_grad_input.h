@@ -39,7 +39,7 @@ MLUOP_INLINE void spread_line(const struct line *t, int pixels, int kind, int ve
     vf value[PIXELS][VECTORS];
     load_values(value, t, from, pixels, vectors);
     ask_for_values(t, from + 2 * t->values_step, pixels, vectors);
-    pass_rows(value, t, weights, j, pixels, kind, vectors, 1);
+    pass_rows(value, t, weights, j, 0, pixels, kind, vectors, 1);
     weights += t->weights_step;
     from += t->values_step;
   }

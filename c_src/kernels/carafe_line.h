@@ -42,7 +42,9 @@ struct line {
   const float *weights;       /* K x K of the first pixel, from the first of `rows` on */
   int64_t weights_step, weights_pixel[PIXELS]; /* to the next tile; to the pixels of a tile */
   int64_t ask;                                 /* 0, or to weights that are needed later */
-  void *values;                                /* the output, or its gradient */
+  const char *next; /* NULL, or column 0 of the row to pack next; in bytes: */
+  int64_t next_column, next_group, next_vector;
+  void *values;   /* the output, or its gradient */
   int64_t at;     /* where in values; as the distances there, in words if they are streamed */
   int64_t length; /* channels, the last vector may be partial */
   int64_t values_step, values_pixel[PIXELS];
@@ -120,30 +122,53 @@ MLUOP_INLINE void ask_for_column(const float *pixel, int halves, int vectors) {
   }
 }
 
+/* A column of the row of the input that will be packed next. It is asked for in the middle of a
+   tile: at its end, beside the results, that would hold up the next one. */
+struct next {
+  const char *at; /* or NULL */
+  int64_t column, vector;
+};
+
+MLUOP_INLINE struct next next_to_ask(const struct line *t, int64_t column) {
+  const char *at = t->next != NULL ? t->next + column * t->next_column : NULL;
+  return (struct next){at, t->next_column, t->next_vector};
+}
+
+MLUOP_INLINE void ask_to_pack(const struct next *next, int64_t column, int vectors) {
+  if (next->at == NULL) return;
+  const char *from = next->at + column * next->column;
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(from + v * next->vector);
+}
+
 /* The part of a row of the map that is under a window: `count` pixels from `offset` floats on; then
    `skip` weights belong to no pixel. */
 struct under {
   int64_t offset, count, skip;
   float *const *rows;
   int64_t row_count;
+  struct next next;
 };
 
 /* All rows of the map under a window that all pixels share. */
 MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
-                              int64_t j, int pixels, int joined, int halves, int vectors,
-                              int backward) {
+                              int64_t j, int64_t turn, int pixels, int joined, int halves,
+                              int vectors, int backward) {
   const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin, j - r);
   const int64_t end = carafe_min(t->columns.end, j + r + 1);
-  struct under under = {(begin - t->map->first) * stride + t->channel, end - begin,
-                        t->K - (end - begin), t->rows, t->row_count};
+  struct under under = {(begin - t->map->first) * stride + t->channel,
+                        end - begin,
+                        t->K - (end - begin),
+                        t->rows,
+                        t->row_count,
+                        joined ? (struct next){0} : next_to_ask(t, j)};
   const struct under *see = &under;
   __asm__("" : "+r"(see));
   const float *weight[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     weight[e] = mluop_pin_pointer(weights + t->weights_pixel[e] + (begin - j + r));
   }
-  const int64_t turn = t->turn, group = t->group;
+  const int64_t group = t->group;
   int64_t tap = 0;
   for (int64_t i = 0; i < see->row_count; i = mluop_pin(i + 1)) {
     mluop_reload();
@@ -158,6 +183,7 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
     }
     tap += see->skip;
     if (!backward) ask_for_column(pixel, halves, vectors);
+    if (!backward && !joined && i == 0) ask_to_pack(&see->next, 0, vectors);
   }
 }
 
@@ -167,6 +193,7 @@ struct beside {
   int64_t offset, begin, end, count, skip;
   float *const *rows;
   int64_t row_count;
+  struct next next;
 };
 
 /* All rows of the map under the windows of neighbours. Of the K + pixels - 1 columns, column
@@ -184,7 +211,8 @@ MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t
                           carafe_min(end, t->K) - carafe_max(begin, last),
                           t->K - (end - begin),
                           t->rows,
-                          t->row_count};
+                          t->row_count,
+                          next_to_ask(t, j)};
   const struct beside *see = &beside;
   __asm__("" : "+r"(see));
   const float *weight[PIXELS];
@@ -213,15 +241,18 @@ MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t
     }
     tap += see->skip;
     if (!backward) ask_for_column(pixel, halves, vectors);
+    if (!backward && i < pixels) ask_to_pack(&see->next, i, vectors);
   }
 }
 
-/* All rows of the line under the tile around column j. */
+/* All rows of the line under the tile around column j. `turn` is that of a joined tile: if it came
+   from *t for each, the lanes would be counted again, behind the products of the tile before. */
 MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
-                            int64_t j, int pixels, int kind, int vectors, int backward) {
+                            int64_t j, int64_t turn, int pixels, int kind, int vectors,
+                            int backward) {
   const int halves = kind >= OF_HALVES, joined = kind % OF_HALVES == JOINED;
   if (kind % OF_HALVES != NEIGHBOURS) {
-    pass_shared(tile, t, weights, j, pixels, joined, halves, vectors, backward);
+    pass_shared(tile, t, weights, j, turn, pixels, joined, halves, vectors, backward);
   } else {
     pass_neighbours(tile, t, weights, j, pixels, halves, vectors, backward);
   }

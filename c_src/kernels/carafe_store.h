@@ -53,16 +53,17 @@ MLUOP_INLINE void stream_halves(vf sum[PIXELS][VECTORS], const struct line *t, i
 
 /* The first vector goes to both ends of a group. */
 MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
-                               int pixels, int vectors) {
+                               int64_t turn, int pixels, int vectors) {
+  const int64_t group = t->group;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     float *to = (float *)t->values + out + t->values_pixel[e];
-    vf_store_joined(t->turn, to + t->group, to, sum[e][0]);
+    vf_store_joined(turn, to + group, to, sum[e][0]);
     MLUOP_UNROLL for (int v = 1; v < vectors; v++) vf_store(to + v * VL, sum[e][v]);
   }
 }
 
 MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                             float *ends, int pixels, int kind, int vectors) {
+                             float *ends, int64_t turn, int pixels, int kind, int vectors) {
   const int64_t last = t->length - (vectors - 1) * VL;
   if (t->stream && t->is_half) {
     stream_halves(sum, t, j, out, ends, pixels, vectors);
@@ -73,23 +74,24 @@ MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int6
     return;
   }
   if (kind == JOINED) {
-    store_joined(sum, t, out, pixels, vectors);
+    store_joined(sum, t, out, turn, pixels, vectors);
     return;
   }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     const int64_t at = out + t->values_pixel[e];
+    void *const values = t->values;
     if (last < VL) {
       MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
-        vf_store_as(t->values, at + v * VL, sum[e][v], t->is_half);
+        vf_store_as(values, at + v * VL, sum[e][v], t->is_half);
       }
-      vf_store_part_as(t->values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
+      vf_store_part_as(values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
     } else if (t->is_half) {
       MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-        vf_store_as(t->values, at + v * VL, sum[e][v], 1);
+        vf_store_as(values, at + v * VL, sum[e][v], 1);
       }
     } else {
       MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-        vf_store_as(t->values, at + v * VL, sum[e][v], 0);
+        vf_store_as(values, at + v * VL, sum[e][v], 0);
       }
     }
   }

@@ -30,6 +30,7 @@ struct walk {
   int64_t most_rows;         /* that are walked at once */
   int64_t columns;           /* of a segment */
   struct carafe_span chunks; /* of the pixels of a window; empty: all */
+  const char *next;          /* NULL, or where the row to pack next is: column 0 of the item */
   int64_t turn;              /* of the map's channels and, if it is not 0, room for their ends */
   int grouped;               /* lines are, if there is more than one group */
   vm turned[END_VECTORS];
@@ -147,7 +148,7 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
                           int64_t g, float *total) {
   const struct carafe_shape *a = w->shape;
   const struct carafe_item *item = w->item;
-  const int64_t block = tiles->pixel * a->G + item->group + g;
+  const int64_t block = tiles->pixel * a->G + item->group + g, size = a->is_half ? 2 : 4;
   const int64_t per = t->stream && a->is_half ? 2 : 1; /* vectors of sums in one of results */
   const int64_t most = VECTORS / per * per, all = carafe_div_up(item->length, VL);
   const int64_t cuts = carafe_div_up(all, most);
@@ -167,6 +168,7 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
       t->ends = w->ends + ((tiles->slot + 1) * item->groups + g) * CARAFE_PAD + begin * VL / per;
       t->ends_step = tiles->step * item->groups * CARAFE_PAD;
     }
+    t->next = w->next != NULL ? w->next + (g * a->C + begin * VL) * size : NULL;
     w->table[kind + w->halves * OF_HALVES][tiles->pixels - 1][vectors - 1](t);
     t->ask = 0;
     begin += vectors;
