@@ -71,7 +71,7 @@ enum { SEGMENT_BYTES = 1 << 16 };
 static int64_t segment_of(const struct carafe_shape *a, const struct carafe_item *item) {
   const int64_t floats = a->S * a->S * item->groups * a->C;
   const int64_t most = SEGMENT_BYTES / (floats * (int64_t)sizeof(float));
-  const int64_t columns = carafe_max(DOT_PIXELS, carafe_min(most, CARAFE_SEGMENT));
+  const int64_t columns = carafe_max(2 * DOT_PIXELS, carafe_min(most, CARAFE_SEGMENT));
   const int64_t segments = carafe_div_up(item->columns, columns);
   return carafe_div_up(carafe_div_up(item->columns, segments), DOT_PIXELS) * DOT_PIXELS;
 }

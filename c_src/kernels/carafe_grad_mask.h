@@ -28,12 +28,14 @@ struct mask_row {
   int64_t ahead_lines;            /* of it are asked for with each run of taps of a tile */
 };
 
-/* A tile: `pixels` pixels, the first at window centre j; with shift, each a column further. */
-struct mask_tile {
-  int64_t j;
+/* Tiles of `pixels` pixels for window centres j, j + step, ... before end; with shift, each pixel
+   of a tile is a column further than the one before. */
+struct mask_tiles {
+  int64_t j, end, step;
   int pixels, shift;
-  const void *grad[DOT_PIXELS];
-  float *out[DOT_PIXELS]; /* K x K of each */
+  const char *grad[DOT_PIXELS]; /* of the first tile */
+  float *out[DOT_PIXELS];       /* K x K of each */
+  int64_t grad_step, out_step;  /* to the next tile, in bytes and floats */
 };
 
 /* Where the taps are of a list, or of a row. */
@@ -50,76 +52,75 @@ static void see_places(struct mask_row *m, int64_t rows) {
    window on the map, the first of which is row `top` of the window: all taps that one of the pixels
    has on the map. Beside the map the others see a margin of zeros; whatever the gradient, their
    results there are 0. */
-static void dot_tile(const struct mask_row *m, const struct mask_tile *tile, const struct dots *d,
-                     int64_t origin, int64_t top, int64_t first, int64_t stop) {
+static void dot_tile(const struct mask_row *m, const struct dots *d, int pixels, int shift,
+                     int64_t j, int64_t origin, int64_t top, int64_t first, int64_t stop) {
   const struct carafe_shape *a = &m->args->shape;
-  const int64_t K = a->K, r = (K - 1) / 2, j = tile->j;
-  const int64_t ahead = tile->shift ? tile->pixels - 1 : 0;
+  const int64_t K = a->K, r = (K - 1) / 2, ahead = shift ? pixels - 1 : 0;
   const int64_t begin = carafe_max(0, r - j - ahead), end = carafe_min(K, a->W - j + r);
   const int64_t at = origin + (j - r + begin - m->map->first) * m->map->pixel;
-  if (end - begin == K && K <= LISTED_K && !tile->shift) {
-    add_dots(d, m->map->row[0] + at, m->place + first * K, (top + first) * K, tile->pixels, 0,
+  if (end - begin == K && K <= LISTED_K && !shift) {
+    add_dots(d, m->map->row[0] + at, m->place + first * K, (top + first) * K, pixels, 0,
              (stop - first) * K);
     return;
   }
   for (int64_t y = first; y < stop; y++) {
-    add_dots(d, m->map->row[y] + at, m->place, (top + y) * K + begin, tile->pixels, tile->shift,
-             end - begin);
+    add_dots(d, m->map->row[y] + at, m->place, (top + y) * K + begin, pixels, shift, end - begin);
   }
-  for (int e = 0; e < tile->pixels && ahead > 0; e++) {
+  for (int e = 0; e < pixels && ahead > 0; e++) {
     const struct carafe_span window = carafe_window(j + e, K, a->W);
     const int64_t left = window.begin - j - e + r, right = window.end - j - e + r;
     for (int64_t y = first; y < stop; y++) {
-      float *out = tile->out[e] + (top + y) * K;
+      float *out = d->out[e] + (top + y) * K;
       for (int64_t t = begin; t < left; t++) out[t] = 0.0f;
       for (int64_t t = right; t < end; t++) out[t] = 0.0f;
     }
   }
 }
 
-/* `length` channels of the tile's pixels of grad_output; copied if they are half, or end within a
+/* `length` channels of grad_output for tile number i; copied if they are half, or end within a
    vector. */
-static void see_grads(const struct mask_row *m, const struct mask_tile *tile, struct dots *d,
-                      int64_t channel, int64_t length) {
+static void see_tile(const struct mask_row *m, const struct mask_tiles *t, int64_t i,
+                     struct dots *d, int64_t channel, int64_t length) {
   const int is_half = m->args->shape.is_half;
   d->length = carafe_div_up(length, VL) * VL;
-  for (int e = 0; e < tile->pixels; e++) {
-    d->out[e] = tile->out[e];
+  for (int e = 0; e < t->pixels; e++) {
+    const char *grad = t->grad[e] + i * t->grad_step;
+    d->out[e] = t->out[e] + i * t->out_step;
     if (is_half || d->length != length) {
       float *to = m->grads + e * carafe_padded(m->args->part);
-      pack_pixel(to, tile->grad[e], channel, length, is_half);
+      pack_pixel(to, grad, channel, length, is_half);
       d->grad[e] = to;
     } else {
-      d->grad[e] = (const float *)tile->grad[e] + channel;
+      d->grad[e] = (const float *)(const void *)grad + channel;
     }
   }
 }
 
-/* The tiles of a segment, for one group: channels part by part, so that the input under the windows
-   stays near. */
-static void dot_tiles(struct mask_row *m, const struct mask_tile *tiles, int64_t count,
-                      int64_t group) {
+/* The tiles for one group: channels part by part, so that the input under the windows stays near.
+ */
+static void dot_tiles(struct mask_row *m, const struct mask_tiles *t, int64_t group) {
   const struct carafe_shape *a = &m->args->shape;
   const struct carafe_span rows = carafe_window(m->item->row, a->K, a->H);
+  const int64_t top = rows.begin - m->item->row + (a->K - 1) / 2;
   const int64_t most =
       carafe_max(1, WINDOW_BYTES / (a->K * m->args->part * (int64_t)sizeof(float)));
   const int64_t cuts = carafe_div_up(rows.end - rows.begin, most);
-  int64_t step = 0;
+  int64_t origin = group * m->map->group;
   for (int64_t channel = 0; channel < a->C; channel += m->args->part) {
+    const int64_t length = carafe_min(m->args->part, a->C - channel);
+    struct dots d = {.stride = m->map->pixel,
+                     .add = channel > 0,
+                     .ahead = &m->ahead,
+                     .ahead_lines = m->ahead_lines};
     for (int64_t cut = 0; cut < cuts; cut++) {
       const int64_t first = (rows.end - rows.begin) * cut / cuts;
       const int64_t stop = (rows.end - rows.begin) * (cut + 1) / cuts;
-      for (int64_t i = 0; i < count; i++) {
-        struct dots d = {.stride = m->map->pixel,
-                         .add = channel > 0,
-                         .ahead = &m->ahead,
-                         .ahead_lines = m->ahead_lines};
-        see_grads(m, &tiles[i], &d, channel, carafe_min(m->args->part, a->C - channel));
-        dot_tile(m, &tiles[i], &d, group * m->map->group + step,
-                 rows.begin - m->item->row + (a->K - 1) / 2, first, stop);
+      for (int64_t i = 0, j = t->j; j < t->end; i++, j += t->step) {
+        see_tile(m, t, i, &d, channel, length);
+        dot_tile(m, &d, t->pixels, t->shift, j, origin, top, first, stop);
       }
     }
-    step += m->part_step;
+    origin += m->part_step;
   }
 }
 
@@ -133,38 +134,50 @@ static void results_to_halves(uint16_t *to, const float *from, int64_t count) {
   vf_store_half(to + count - VL, vf_load(from + count - VL));
 }
 
-/* Tiles of `pixels` pixels for window centres j, j + step, ... before end; pixel e of a tile is
-   offset[e] after its first one, which is S * step after that of the tile before. */
+/* Taps of windows that are not whole are 0, unless they are made. */
+static void clear_results(const struct mask_row *m, const struct mask_tiles *t) {
+  const struct carafe_shape *a = &m->args->shape;
+  const int64_t K = a->K, reach = K / 2 + (t->shift ? t->pixels - 1 : 0);
+  const struct carafe_span rows = carafe_window(m->item->row, K, a->H);
+  for (int64_t i = 0, j = t->j; j < t->end; i++, j += t->step) {
+    if (rows.end - rows.begin == K && j >= K / 2 && j + reach < a->W) continue;
+    for (int e = 0; e < t->pixels; e++) {
+      memset(t->out[e] + i * t->out_step, 0, (size_t)(K * K) * sizeof(float));
+    }
+  }
+}
+
+/* The tiles for window centres j, j + step, ... before end; pixel e of one is offset[e] after its
+   first one, which is S * step after that of the tile before. */
 static void mask_tiles(struct mask_row *m, int64_t j, int64_t end, int64_t step, int pixels,
                        const int64_t *offset) {
   const struct carafe_backward_args *args = m->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_item *item = m->item;
-  const int64_t S = a->S, K = a->K, taps = K * K, size = a->is_half ? 2 : 4;
-  const struct carafe_span rows = carafe_window(item->row, K, a->H);
-  const int64_t pixel = (item->n * a->H + item->row) * S * S * a->W;
+  const int64_t S = a->S, taps = a->K * a->K, size = a->is_half ? 2 : 4;
+  const int64_t pixel = (item->n * a->H + item->row) * S * S * a->W + j * S;
+  const int64_t next = step * S * a->G; /* from tile to tile, in blocks of a group */
+  struct mask_tiles t = {.j = j,
+                         .end = end,
+                         .step = step,
+                         .pixels = pixels,
+                         .shift = S == 1 && pixels > 1,
+                         .grad_step = next * a->C * size,
+                         .out_step = a->is_half ? pixels * taps : next * taps};
   for (int64_t g = item->group; g < item->group + item->groups; g++) {
-    struct mask_tile tiles[CARAFE_SEGMENT];
-    int64_t count = 0;
-    for (int64_t at = j; at < end; at += step) {
-      struct mask_tile *tile = &tiles[count];
-      *tile = (struct mask_tile){.j = at, .pixels = pixels, .shift = S == 1 && pixels > 1};
-      const int64_t last = at + (tile->shift ? pixels - 1 : 0);
-      const int whole = rows.end - rows.begin == K && at >= K / 2 && last + K / 2 < a->W;
-      for (int e = 0; e < pixels; e++) {
-        const int64_t block = (pixel + at * S + offset[e]) * a->G + g;
-        tile->grad[e] = (const char *)args->grad_output + block * a->C * size;
-        tile->out[e] = a->is_half ? m->results + (count * pixels + e) * taps
-                                  : (float *)args->grad_mask + block * taps;
-        if (!whole) memset(tile->out[e], 0, (size_t)taps * sizeof(float));
-      }
-      count++;
+    int64_t block[DOT_PIXELS];
+    for (int e = 0; e < pixels; e++) {
+      block[e] = (pixel + offset[e]) * a->G + g;
+      t.grad[e] = (const char *)args->grad_output + block[e] * a->C * size;
+      t.out[e] = a->is_half ? m->results + e * taps : (float *)args->grad_mask + block[e] * taps;
     }
-    dot_tiles(m, tiles, count, g - item->group);
-    for (int64_t i = 0; i < count * pixels && a->is_half; i++) {
-      const int64_t at = j + i / pixels * step;
-      const int64_t block = (pixel + at * S + offset[i % pixels]) * a->G + g;
-      results_to_halves((uint16_t *)args->grad_mask + block * taps, m->results + i * taps, taps);
+    clear_results(m, &t);
+    dot_tiles(m, &t, g - item->group);
+    for (int64_t i = 0; a->is_half && j + i * step < end; i++) {
+      for (int e = 0; e < pixels; e++) {
+        results_to_halves((uint16_t *)args->grad_mask + (block[e] + i * next) * taps,
+                          t.out[e] + i * t.out_step, taps);
+      }
     }
   }
 }
