@@ -23,22 +23,12 @@ MLUOP_INLINE void load_values(vf value[PIXELS][VECTORS], const struct line *t, i
   }
 }
 
-/* grad_output is read once, from far away: asks for a tile that comes later. */
-MLUOP_INLINE void ask_for_values(const struct line *t, int64_t from, int pixels, int vectors) {
-  const int64_t size = t->is_half ? 2 : 4;
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    const char *at = (const char *)t->values + (from + t->values_pixel[e]) * size;
-    MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(at + v * VL * size);
-  }
-}
-
 MLUOP_INLINE void spread_line(const struct line *t, int pixels, int kind, int vectors) {
   const float *weights = t->weights;
   int64_t from = t->at;
   for (int64_t j = t->j; j < t->end; j += t->step) {
     vf value[PIXELS][VECTORS];
     load_values(value, t, from, pixels, vectors);
-    ask_for_values(t, from + 2 * t->values_step, pixels, vectors);
     pass_rows(value, t, weights, j, 0, pixels, kind, vectors, 1);
     weights += t->weights_step;
     from += t->values_step;
