@@ -83,7 +83,7 @@ SHAPES = [
     Shape(1, 8, 18, 4, 7, 1, 2),
     Shape(1, 5, 20, 8, 3, 3, 1),
     Shape(1, 5, 20, 9, 3, 3, 1),
-    # More columns than a thread takes of many channels at once; segments of 4 windows, 8 and 16.
+    # More columns than a thread takes of many channels at once; segments of 8 windows and of 16.
     Shape(1, 2, 70, 1024, 5, 1, 2),
     Shape(1, 3, 37, 512, 3, 1, 2),
     Shape(1, 2, 21, 272, 3, 1, 4),
