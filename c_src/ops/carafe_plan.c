@@ -89,10 +89,10 @@ static int can_stream(const struct mluop_kernels *kernels, const struct carafe_s
    that saves more than it costs. The output goes past the caches if it fills more than half of
    them, or if all tensors of the call do and the products take longer than memory. Only whole lines
    may go: where the output is not aligned to them, rows of the input are turned by as many channels
-   as it is off. Rows in place are if they are as far off, since their vectors are whole lines then
-   as well, or if they are converted anyway; packed rows only for an output that fills half of the
-   caches alone, and not of small groups, which have as many lines of two as others. Halves that
-   could stay in place are packed for it only if they serve many pixels of the output. */
+   as it is off. That is free where they are packed anyway, where rows in place are as far off,
+   since their vectors are whole lines then as well, and where they are converted. Others are packed
+   for it only if the output fills half of the caches alone; not small groups, which have as many
+   lines of two as others, and halves only if they serve many pixels of the output. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
@@ -106,10 +106,12 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
   const int large = all > half_of_cache;
   args->grouped = is_grouped(a, large);
   *plan = plan_of(handle->kernels, a, large);
+  const int crosses = !a->is_half && input_off != 0 && a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS;
   int in_place = 0;
   if (can_stream(handle->kernels, a, args->output)) {
     in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->kernels, a);
-    const int is_free = (off == 0 || in_place) && (a->K >= MIN_STREAMED_K || threads == 1);
+    const int is_free = (off == 0 || in_place || plan->packed || crosses) &&
+                        (a->K >= MIN_STREAMED_K || threads == 1);
     const int must_pack = a->is_half && !plan->packed && !in_place && off != 0;
     const int too_dear = (must_pack && a->S * a->S < MIN_PACKED_PIXELS) ||
                          (off != 0 && a->G > 1 && a->C < MIN_TURNED_CHANNELS);
@@ -118,8 +120,7 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
       plan->turn = (int64_t)off / element_bytes(a);
     }
   }
-  plan->packed |= !in_place && (plan->turn > 0 || (!a->is_half && input_off != 0 &&
-                                                   a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS));
+  plan->packed |= !in_place && (plan->turn > 0 || crosses);
   cut_strips(plan, a, threads);
   if (plan->packed && carafe_ring_pixel(plan) / CARAFE_PAD % 2 == 0) plan->gap = CARAFE_PAD;
 }
