@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/carafe_line_table.h"
 #include "kernels/carafe_store.h"
 #include "kernels/carafe_walk.h"
+
+/* Many weights of halves are not converted before, but each when it meets the channels, if these
+   are so many that it is hidden behind their products. */
+enum { MIN_CHANNELS_BY_HALVES = 49 };
 
 /* Rounding errors grow with the length of a sum: longer ones are sums of sums of about this
    length. */
@@ -31,7 +36,7 @@ MLUOP_INLINE void sum_column(const struct line *t, struct line *group, const flo
   for (int64_t g = 0; g < t->groups; g++) {
     if (t->ask > 0) {
       for (int e = 0; e < pixels; e++) {
-        ask_for(weights + t->weights_pixel[e] + t->ask, t->K * t->K * (int64_t)sizeof(float));
+        ask_for(weights + t->weights_pixel[e] + t->ask, t->ask_bytes);
       }
     }
     for (int64_t begin = 0; begin < t->cuts * vectors * VL; begin += vectors * VL) {
@@ -71,7 +76,7 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vecto
     sum_groups(t, pixels, vectors);
     return;
   }
-  const float *weights = t->weights;
+  const void *weights = t->weights;
   float *ends = t->ends, *total = t->total;
   const int64_t turn = kind % OF_HALVES == JOINED ? mluop_pin(t->turn) : 0;
   int64_t out = t->at;
@@ -80,46 +85,34 @@ MLUOP_INLINE void sum_line(const struct line *t, int pixels, int kind, int vecto
     clear(sum, pixels, vectors);
     if (t->ask > 0) {
       for (int e = 0; e < pixels; e++) {
-        ask_for(weights + t->weights_pixel[e] + t->ask, t->K * t->K * (int64_t)sizeof(float));
+        ask_for(mluop_at(weights, t->weights_pixel[e] + t->ask, by_halves(kind)), t->ask_bytes);
       }
     }
     pass_rows(sum, t, weights, j, turn, pixels, kind, vectors, 0);
     if (t->total != NULL) total = add_total(sum, t, total, pixels, vectors);
     if (t->final) store_sums(sum, t, j, out, ends, turn, pixels, kind, vectors);
-    weights += t->weights_step;
+    weights = mluop_at(weights, t->weights_step, by_halves(kind));
     out += t->values_step;
     if (ends != NULL) ends += t->ends_step;
   }
 }
 
-/* Joined tiles where a vector is a line, halves where they are fast to convert. */
-#if defined(__AVX2__)
-LINE_FUNCTIONS(sum_line, 1, 3)
-LINE_FUNCTIONS(sum_line, 2, 3)
-LINE_FUNCTIONS(sum_line, 3, 3)
-LINE_FUNCTIONS(sum_line, 4, 3)
-LINE_FUNCTIONS(sum_line, 3, 4)
-LINE_FUNCTIONS(sum_line, 4, 4)
-#define ENTRIES_OF_HALVES                                                 \
-  [OF_HALVES] = {LINE_ENTRY(sum_line, 1, 3), LINE_ENTRY(sum_line, 2, 3),  \
-                 LINE_ENTRY(sum_line, 3, 3), LINE_ENTRY(sum_line, 4, 3)}, \
-  [OF_HALVES + SHARED] = {{0}, {0}, LINE_ENTRY(sum_line, 3, 4), LINE_ENTRY(sum_line, 4, 4)}
-#endif
-
-LINE_FUNCTIONS(sum_line, 3, 6)
-LINE_FUNCTIONS(sum_line, 4, 6)
-#define ENTRIES_OF_GROUPED \
-  [GROUPED] = {{0}, {0}, LINE_ENTRY(sum_line, 3, 6), LINE_ENTRY(sum_line, 4, 6)}
-
-#if defined(__AVX512F__)
+LINE_KINDS(sum_line, 0, 1)
+LINE_SHARED_FUNCTIONS(sum_line, 8)
+#if defined(__AVX512F__) /* a vector is a line */
 LINE_FUNCTIONS(sum_line, 4, 2)
+LINE_KINDS(sum_line, 3, 4)
 LINE_FUNCTIONS(sum_line, 4, 5)
-LINE_TABLE(sum_line, [JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 2)}, ENTRIES_OF_HALVES,
-           [OF_HALVES + JOINED] = {{0}, {0}, {0}, LINE_ENTRY(sum_line, 4, 5)}, ENTRIES_OF_GROUPED)
+LINE_KINDS(sum_line, 6, 7)
+static line_table sum_lines = {LINE_ENTRIES(sum_line, 0, 1), LINE_JOINED_ENTRY(sum_line, 2),
+                               LINE_ENTRIES(sum_line, 3, 4), LINE_JOINED_ENTRY(sum_line, 5),
+                               LINE_ENTRIES(sum_line, 6, 7), LINE_SHARED_ENTRY(sum_line, 8)};
 #elif defined(__AVX2__)
-LINE_TABLE(sum_line, ENTRIES_OF_HALVES, ENTRIES_OF_GROUPED)
+LINE_KINDS(sum_line, 3, 4)
+static line_table sum_lines = {LINE_ENTRIES(sum_line, 0, 1), LINE_ENTRIES(sum_line, 3, 4),
+                               LINE_SHARED_ENTRY(sum_line, 8)};
 #else
-LINE_TABLE(sum_line, ENTRIES_OF_GROUPED)
+static line_table sum_lines = {LINE_ENTRIES(sum_line, 0, 1), LINE_SHARED_ENTRY(sum_line, 8)};
 #endif
 
 /* Words [begin, end) of a line of the output, which others may write the rest of. */
@@ -218,16 +211,18 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                    .next_column = a->G * a->C * size,
                    .next_group = a->C * size,
                    .next_vector = VL * size};
-  struct walk w = {.shape = a,
-                   .mask = args->mask,
-                   .weights = scratch,
-                   .table = sum_lines,
-                   .most_rows = carafe_max(1, SUM_LENGTH / a->K),
-                   .columns = SEGMENT,
-                   .turn = args->plan.turn,
-                   .ends = ends,
-                   .halves = a->is_half && !args->plan.packed,
-                   .grouped = args->grouped};
+  struct walk w = {
+      .shape = a,
+      .mask = args->mask,
+      .weights = scratch,
+      .table = sum_lines,
+      .most_rows = carafe_max(1, SUM_LENGTH / a->K),
+      .columns = SEGMENT,
+      .turn = args->plan.turn,
+      .ends = ends,
+      .halves = a->is_half && !args->plan.packed,
+      .by_halves = END_VECTORS == 1 && args->plan.packed && a->C >= MIN_CHANNELS_BY_HALVES,
+      .grouped = args->grouped};
   see_turned(w.turned, carafe_words(a, w.turn));
   if (a->S > 1 && carafe_ring_rows(a) > w.most_rows) w.columns = TOTAL_PIXELS / PIXELS;
   for (int64_t index = begin; index < end; index++) {

@@ -7,6 +7,7 @@
    out. For each element the order of additions is that of the rows and columns of grad_output,
    wherever rows of strips begin. */
 
+#include "kernels/carafe_line_table.h"
 #include "kernels/carafe_walk.h"
 
 MLUOP_INLINE void load_values(vf value[PIXELS][VECTORS], const struct line *t, int64_t from,
@@ -35,7 +36,8 @@ MLUOP_INLINE void spread_line(const struct line *t, int pixels, int kind, int ve
   }
 }
 
-LINE_TABLE(spread_line, {{0}})
+LINE_KINDS(spread_line, 0, 1)
+static line_table spread_lines = {LINE_ENTRIES(spread_line, 0, 1)};
 
 struct spread {
   const struct carafe_backward_args *args;

@@ -39,9 +39,9 @@ struct line {
   float *const *rows;         /* of the map under the windows, of which row_count are walked */
   int64_t row_count, channel; /* channel: the first one, in the map */
   int64_t groups, cuts;       /* of a grouped line: groups of a column, cuts of a group */
-  const float *weights;       /* K x K of the first pixel, from the first of `rows` on */
+  const void *weights;        /* K x K of the first pixel, from the first of `rows` on */
   int64_t weights_step, weights_pixel[PIXELS]; /* to the next tile; to the pixels of a tile */
-  int64_t ask;                                 /* 0, or to weights that are needed later */
+  int64_t ask, ask_bytes;                      /* 0, or to weights that are needed later */
   const char *next; /* NULL, or column 0 of the row to pack next; in bytes: */
   int64_t next_column, next_group, next_vector;
   void *values;   /* the output, or its gradient */
@@ -49,6 +49,7 @@ struct line {
   int64_t length; /* channels, the last vector may be partial */
   int64_t values_step, values_pixel[PIXELS];
   int is_half, stream;
+  int by_halves; /* the weights are */
   float *ends; /* NULL, or where the first vectors of a tile are kept, after those of the groups */
   int64_t ends_step, ends_pixel[PIXELS]; /* that are before its own in the output */
   const vm *turned;                      /* lanes of them that hold the end of a group */
@@ -67,20 +68,25 @@ enum { LATER, BUT_FIRST, ALWAYS };
 typedef void line_function(const struct line *line);
 
 /* The pixels of a tile are neighbours or share a window; those of a joined tile do, and its first
-   line has channels of both ends of a group. The map may have halves. In a grouped line, whose
-   tiles share windows, all groups of a column come before the next column. */
-enum { NEIGHBOURS, SHARED, JOINED, OF_HALVES, GROUPED = 2 * OF_HALVES, KINDS };
+   line has channels of both ends of a group. Elements of the map may be halves, or else the
+   weights. In a grouped line, whose tiles share windows, all groups of a column come before the
+   next column. */
+enum { NEIGHBOURS, SHARED, JOINED, OF_HALVES, BY_HALVES = 2 * OF_HALVES, GROUPED = BY_HALVES + 2 };
+enum { KINDS = GROUPED + 1 };
+
+MLUOP_INLINE int of_halves(int kind) { return kind >= OF_HALVES && kind < BY_HALVES; }
+MLUOP_INLINE int by_halves(int kind) { return kind >= BY_HALVES; }
 
 /* By kind, pixels - 1, vectors - 1. */
 enum { MAX_VECTORS = 6 };
 typedef line_function *const line_table[KINDS][PIXELS][MAX_VECTORS];
 
 /* Products of one pixel of the map, x, with the weights of the pixels first..last of the tile. */
-MLUOP_INLINE void pass_loaded(vf tile[PIXELS][VECTORS], vf x[VECTORS], const float *const *weight,
-                              int64_t tap, int first, int last, int shift, int vectors,
+MLUOP_INLINE void pass_loaded(vf tile[PIXELS][VECTORS], vf x[VECTORS], const void *const *weight,
+                              int64_t tap, int first, int last, int shift, int kind, int vectors,
                               int backward) {
   MLUOP_UNROLL for (int e = first; e <= last; e++) {
-    const vf w = vf_set(weight[e][tap - shift * e]);
+    const vf w = vf_set_as(weight[e], tap - shift * e, by_halves(kind));
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
       if (backward) {
         x[v] = vf_fma(w, tile[e][v], x[v]);
@@ -91,20 +97,23 @@ MLUOP_INLINE void pass_loaded(vf tile[PIXELS][VECTORS], vf x[VECTORS], const flo
   }
 }
 
-MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const float *const *weight,
-                             int64_t tap, int first, int last, int shift, int halves, int vectors,
+MLUOP_INLINE void pass_pixel(vf tile[PIXELS][VECTORS], float *pixel, const void *const *weight,
+                             int64_t tap, int first, int last, int shift, int kind, int vectors,
                              int backward) {
   vf x[VECTORS];
-  MLUOP_UNROLL for (int v = 0; v < vectors; v++) x[v] = vf_pin(vf_load_as(pixel, v * VL, halves));
-  pass_loaded(tile, x, weight, tap, first, last, shift, vectors, backward);
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+    x[v] = vf_pin(vf_load_as(pixel, v * VL, of_halves(kind)));
+  }
+  pass_loaded(tile, x, weight, tap, first, last, shift, kind, vectors, backward);
   if (!backward) return;
   MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(pixel + v * VL, x[v]);
 }
 
 /* Forward, where the first line, of one vector or two, has both ends of a group. */
 MLUOP_INLINE void pass_joined(vf tile[PIXELS][VECTORS], const float *pixel,
-                              const float *const *weight, int64_t tap, int64_t turn, int64_t group,
-                              int pixels, int halves, int vectors) {
+                              const void *const *weight, int64_t tap, int64_t turn, int64_t group,
+                              int pixels, int kind, int vectors) {
+  const int halves = of_halves(kind);
   vf x[VECTORS];
   MLUOP_UNROLL for (int v = 0; v <= halves; v++) {
     x[v] = vf_pin(vf_load_joined_as(turn - v * VL, pixel + group, pixel, v * VL, halves));
@@ -112,11 +121,12 @@ MLUOP_INLINE void pass_joined(vf tile[PIXELS][VECTORS], const float *pixel,
   MLUOP_UNROLL for (int v = 1 + halves; v < vectors; v++) {
     x[v] = vf_pin(vf_load_as(pixel, v * VL, halves));
   }
-  pass_loaded(tile, x, weight, tap, 0, pixels - 1, 0, vectors, 0);
+  pass_loaded(tile, x, weight, tap, 0, pixels - 1, 0, kind, vectors, 0);
 }
 
 /* The column of the map that the next tile's windows begin to see. */
-MLUOP_INLINE void ask_for_column(const float *pixel, int halves, int vectors) {
+MLUOP_INLINE void ask_for_column(const float *pixel, int kind, int vectors) {
+  const int halves = of_halves(kind);
   MLUOP_UNROLL for (int v = 0; v < vectors; v += 1 + halves) {
     mluop_prefetch(pixel + v * VL / (1 + halves));
   }
@@ -150,9 +160,11 @@ struct under {
 };
 
 /* All rows of the map under a window that all pixels share. */
-MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
-                              int64_t j, int64_t turn, int pixels, int joined, int halves,
-                              int vectors, int backward) {
+MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, const void *weights,
+                              int64_t j, int64_t turn, int pixels, int kind, int vectors,
+                              int backward) {
+  const int joined = kind % OF_HALVES == JOINED;
+
   const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin, j - r);
   const int64_t end = carafe_min(t->columns.end, j + r + 1);
@@ -164,9 +176,10 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
                         joined ? (struct next){0} : next_to_ask(t, j)};
   const struct under *see = &under;
   __asm__("" : "+r"(see));
-  const float *weight[PIXELS];
+  const void *weight[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    weight[e] = mluop_pin_pointer(weights + t->weights_pixel[e] + (begin - j + r));
+    weight[e] = mluop_pin_address(
+        mluop_at(weights, t->weights_pixel[e] + (begin - j + r), by_halves(kind)));
   }
   const int64_t group = t->group;
   int64_t tap = 0;
@@ -175,14 +188,14 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
     float *pixel = see->rows[i] + see->offset;
     for (const int64_t stop = tap + see->count; tap < stop; tap++) {
       if (joined) {
-        pass_joined(tile, pixel, weight, tap, turn, group, pixels, halves, vectors);
+        pass_joined(tile, pixel, weight, tap, turn, group, pixels, kind, vectors);
       } else {
-        pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, halves, vectors, backward);
+        pass_pixel(tile, pixel, weight, tap, 0, pixels - 1, 0, kind, vectors, backward);
       }
       pixel = mluop_pin_pointer(pixel + stride);
     }
     tap += see->skip;
-    if (!backward) ask_for_column(pixel, halves, vectors);
+    if (!backward) ask_for_column(pixel, kind, vectors);
     if (!backward && !joined && i == 0) ask_to_pack(&see->next, 0, vectors);
   }
 }
@@ -199,8 +212,8 @@ struct beside {
 /* All rows of the map under the windows of neighbours. Of the K + pixels - 1 columns, column
    u < pixels - 1 is seen by pixels 0..u, and column K + u by those from u + 1 on. */
 MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t,
-                                  const float *weights, int64_t j, int pixels, int halves,
-                                  int vectors, int backward) {
+                                  const void *weights, int64_t j, int pixels, int kind, int vectors,
+                                  int backward) {
   const int last = pixels - 1;
   const int64_t first = j - (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin - first, 0);
@@ -215,9 +228,9 @@ MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t
                           next_to_ask(t, j)};
   const struct beside *see = &beside;
   __asm__("" : "+r"(see));
-  const float *weight[PIXELS];
+  const void *weight[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    weight[e] = mluop_pin_pointer(weights + t->weights_pixel[e]);
+    weight[e] = mluop_pin_address(mluop_at(weights, t->weights_pixel[e], by_halves(kind)));
   }
   int64_t tap = begin;
   for (int64_t i = 0; i < see->row_count; i = mluop_pin(i + 1)) {
@@ -225,73 +238,40 @@ MLUOP_INLINE void pass_neighbours(vf tile[PIXELS][VECTORS], const struct line *t
     float *pixel = see->rows[i] + see->offset;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
       if (see->begin > u || see->end + t->K <= u) continue;
-      pass_pixel(tile, pixel, weight, tap, 0, u, 1, halves, vectors, backward);
+      pass_pixel(tile, pixel, weight, tap, 0, u, 1, kind, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
       tap = mluop_pin(tap + 1);
     }
     for (const int64_t stop = tap + see->count; tap < stop; tap++) {
-      pass_pixel(tile, pixel, weight, tap, 0, last, last > 0, halves, vectors, backward);
+      pass_pixel(tile, pixel, weight, tap, 0, last, last > 0, kind, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
       if (see->end <= u || see->begin > u + t->K) continue;
-      pass_pixel(tile, pixel, weight, tap, u + 1, last, 1, halves, vectors, backward);
+      pass_pixel(tile, pixel, weight, tap, u + 1, last, 1, kind, vectors, backward);
       pixel = mluop_pin_pointer(pixel + stride);
       tap = mluop_pin(tap + 1);
     }
     tap += see->skip;
-    if (!backward) ask_for_column(pixel, halves, vectors);
+    if (!backward) ask_for_column(pixel, kind, vectors);
     if (!backward && i < pixels) ask_to_pack(&see->next, i, vectors);
   }
 }
 
 /* All rows of the line under the tile around column j. `turn` is that of a joined tile: if it came
    from *t for each, the lanes would be counted again, behind the products of the tile before. */
-MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const float *weights,
+MLUOP_INLINE void pass_rows(vf tile[PIXELS][VECTORS], const struct line *t, const void *weights,
                             int64_t j, int64_t turn, int pixels, int kind, int vectors,
                             int backward) {
-  const int halves = kind >= OF_HALVES, joined = kind % OF_HALVES == JOINED;
   if (kind % OF_HALVES != NEIGHBOURS) {
-    pass_shared(tile, t, weights, j, turn, pixels, joined, halves, vectors, backward);
+    pass_shared(tile, t, weights, j, turn, pixels, kind, vectors, backward);
   } else {
-    pass_neighbours(tile, t, weights, j, pixels, halves, vectors, backward);
+    pass_neighbours(tile, t, weights, j, pixels, kind, vectors, backward);
   }
 }
 
 MLUOP_INLINE void ask_for(const void *from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) mluop_prefetch((const char *)from + i);
 }
-
-/* A function for every size of a tile, and the table of them. */
-/* clang-format off */
-#define LINE_FUNCTION(name, pixels, kind, vectors)                         \
-  static void name##_##pixels##_##kind##_##vectors(const struct line *t) { \
-    name(t, pixels, kind, vectors <= VECTORS ? vectors : VECTORS);         \
-  }
-#define LINE_FUNCTIONS(name, pixels, kind) \
-  LINE_FUNCTION(name, pixels, kind, 1)     \
-  LINE_FUNCTION(name, pixels, kind, 2)     \
-  LINE_FUNCTION(name, pixels, kind, 3)     \
-  LINE_FUNCTION(name, pixels, kind, 4)     \
-  LINE_FUNCTION(name, pixels, kind, 5)     \
-  LINE_FUNCTION(name, pixels, kind, 6)
-#define LINE_ENTRY(name, pixels, kind)                         \
-  {name##_##pixels##_##kind##_1, name##_##pixels##_##kind##_2, \
-   name##_##pixels##_##kind##_3, name##_##pixels##_##kind##_4, \
-   name##_##pixels##_##kind##_5, name##_##pixels##_##kind##_6}
-/* What follows the name: entries of other kinds. */
-#define LINE_TABLE(name, ...)                                                    \
-  LINE_FUNCTIONS(name, 1, 0)                                                     \
-  LINE_FUNCTIONS(name, 2, 0)                                                     \
-  LINE_FUNCTIONS(name, 3, 0)                                                     \
-  LINE_FUNCTIONS(name, 4, 0)                                                     \
-  LINE_FUNCTIONS(name, 3, 1)                                                     \
-  LINE_FUNCTIONS(name, 4, 1)                                                     \
-  static line_table name##s = {                                                  \
-      {LINE_ENTRY(name, 1, 0), LINE_ENTRY(name, 2, 0), LINE_ENTRY(name, 3, 0),   \
-       LINE_ENTRY(name, 4, 0)},                                                  \
-      {{0}, {0}, LINE_ENTRY(name, 3, 1), LINE_ENTRY(name, 4, 1)},                \
-      __VA_ARGS__};
-/* clang-format on */
 
 #endif /* MLUOP_KERNELS_CARAFE_LINE_H_ */

@@ -34,7 +34,8 @@ struct walk {
   int64_t turn;              /* of the map's channels and, if it is not 0, room for their ends */
   int grouped;               /* lines are, if there is more than one group */
   vm turned[END_VECTORS];
-  int halves; /* the map is an input of halves */
+  int halves;    /* the map is an input of halves */
+  int by_halves; /* weights are not converted if they are too many for a segment's */
   float *ends;
   int64_t converted_row; /* 0, or floats from row to row of the segment's weights, all converted */
 };
@@ -110,13 +111,16 @@ static void see_weights(struct line *t, const struct walk *w, const struct tiles
   const int64_t taps = a->K * a->K, groups = w->item->groups;
   m->first = (tiles->pixel * a->G + w->item->group + g) * taps;
   m->step = tiles->step * a->G * taps;
-  m->room = a->is_half && w->converted_row == 0 ? carafe_min(w->most_rows * a->K, taps) : 0;
+  t->by_halves = a->is_half && w->converted_row == 0 && w->by_halves;
+  m->room = a->is_half && w->converted_row == 0 && !t->by_halves
+                ? carafe_min(w->most_rows * a->K, taps)
+                : 0;
   for (int e = 0; e < tiles->pixels; e++) {
     m->pixel[e] = tiles->offset[e] * a->G * taps;
     t->weights_pixel[e] = m->room > 0 ? e * m->room : m->pixel[e];
   }
-  if (!a->is_half) {
-    t->weights = (const float *)w->mask + m->first;
+  if (!a->is_half || t->by_halves) {
+    t->weights = mluop_at(w->mask, m->first, a->is_half);
     t->weights_step = m->step;
   } else if (m->room > 0) {
     t->weights = w->weights;
@@ -169,7 +173,8 @@ static void walk_channels(struct line *t, const struct walk *w, const struct til
       t->ends_step = tiles->step * item->groups * CARAFE_PAD;
     }
     t->next = w->next != NULL ? w->next + (g * a->C + begin * VL) * size : NULL;
-    w->table[kind + w->halves * OF_HALVES][tiles->pixels - 1][vectors - 1](t);
+    const int halves = t->by_halves ? BY_HALVES : w->halves * OF_HALVES;
+    w->table[kind + halves][tiles->pixels - 1][vectors - 1](t);
     t->ask = 0;
     begin += vectors;
   }
@@ -180,19 +185,26 @@ static void walk_rows(struct line *t, const struct walk *w, const struct tiles *
   struct mask_line mask;
   see_weights(t, w, tiles, g, &mask);
   mask.ask = ask_distance(t, w, g);
-  t->ask = w->shape->is_half ? 0 : mask.ask;
+  const int64_t size = t->by_halves ? 2 : sizeof(float);
+  const int converted = w->shape->is_half && !t->by_halves;
+  t->ask = converted ? 0 : mask.ask;
+  t->ask_bytes = t->K * t->K * size;
   float totals[TOTAL_PIXELS * CARAFE_BLOCK_CHANNELS];
   const int blocks = w->rows.end - w->rows.begin > w->most_rows;
-  const float *weights = t->weights;
+  const void *weights = t->weights;
   for (int64_t y = w->rows.begin; y < w->rows.end; y += w->most_rows) {
     const int64_t from = (y - w->row + (t->K - 1) / 2) * t->K;
     t->rows = t->map->row + (y - w->first_row);
     t->row_count = carafe_min(w->most_rows, w->rows.end - y);
-    t->weights = weights + (mask.room > 0 ? 0 : from);
+    t->weights = mluop_at(weights, mask.room > 0 ? 0 : from, t->by_halves);
     t->first = y == w->rows.begin;
     t->final = y + t->row_count == w->rows.end;
+    if (blocks) {
+      mask.ask = t->final ? 0 : t->row_count * t->K;
+      t->ask = converted ? 0 : mask.ask;
+      t->ask_bytes = t->row_count * t->K * size;
+    }
     if (mask.room > 0) {
-      if (blocks) mask.ask = t->final ? 0 : t->row_count * t->K;
       convert_line(t, w, &mask, from, t->row_count * t->K, tiles->pixels);
     }
     walk_channels(t, w, tiles, g, blocks ? totals : NULL);

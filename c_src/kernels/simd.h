@@ -79,6 +79,11 @@ MLUOP_INLINE int64_t mluop_pin(int64_t number) {
   return number;
 }
 
+MLUOP_INLINE const void *mluop_pin_address(const void *address) {
+  __asm__("" : "+r"(address));
+  return address;
+}
+
 MLUOP_INLINE float *mluop_pin_pointer(const float *address) {
   __asm__("" : "+r"(address));
   return (float *)address;
@@ -88,6 +93,11 @@ MLUOP_INLINE float *mluop_pin_pointer(const float *address) {
 MLUOP_INLINE void mluop_reload(void) { __asm__ volatile("" ::: "memory"); }
 
 MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
+
+/* Element `i` of a half or float tensor, VL times. */
+MLUOP_INLINE vf vf_set_as(const void *base, int64_t i, int is_half) {
+  return is_half ? vf_set_half(((const uint16_t *)base)[i]) : vf_set(((const float *)base)[i]);
+}
 
 /* Element `i` and its VL - 1 successors of a half or float tensor, as floats. */
 MLUOP_INLINE vf vf_load_as(const void *base, int64_t i, int is_half) {
@@ -124,6 +134,10 @@ MLUOP_INLINE vf vf_load_fours_times_as(const void *base, int64_t i, int64_t step
                                        int is_half) {
   return is_half ? vf_load_fours_times_half((const uint16_t *)base + i, step, times)
                  : vf_load_fours_times((const float *)base + i, step, times);
+}
+
+MLUOP_INLINE const void *mluop_at(const void *base, int64_t i, int is_half) {
+  return (const char *)base + i * (is_half ? 2 : 4);
 }
 
 MLUOP_INLINE float mluop_load_as(const void *base, int64_t i, int is_half) {

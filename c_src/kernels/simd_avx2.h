@@ -32,6 +32,7 @@ MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
   memcpy(copy, p, (size_t)n * sizeof(*p));
   return vf_load_half(copy);
 }
+MLUOP_INLINE vf vf_set_half(uint16_t x) { return _mm256_cvtph_ps(_mm_set1_epi16((short)x)); }
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }

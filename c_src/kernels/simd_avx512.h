@@ -28,6 +28,7 @@ MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
 MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
   return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(vf_first_(n), p));
 }
+MLUOP_INLINE vf vf_set_half(uint16_t x) { return _mm512_cvtph_ps(_mm256_set1_epi16((short)x)); }
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
