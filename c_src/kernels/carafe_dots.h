@@ -133,15 +133,17 @@ static dots_function *const dots_functions[2][DOT_PIXELS][MAX_TAPS] = {
     {DOTS_ENTRY(1, 0), {0}, DOTS_ENTRY(3, 0), DOTS_ENTRY(4, 0)},
     {DOTS_ENTRY(1, 0), DOTS_ENTRY(2, 1), DOTS_ENTRY(3, 1), DOTS_ENTRY(4, 1)}};
 
-/* `taps` dot products of each pixel, from number `to` on, in runs of up to TAPS. */
-static void add_dots(const struct dots *d, const float *x, const int64_t *place, int64_t to,
-                     int pixels, int shift, int64_t taps) {
+/* `taps` dot products of each pixel with each row, from number `to` on and from row to row `K`
+   after that, in runs of up to TAPS. */
+static void add_dots(const struct dots *d, float *const *row, int64_t rows, int64_t at,
+                     const int64_t *place, int64_t to, int64_t K, int pixels, int shift,
+                     int64_t taps) {
   dots_function *const *functions = dots_functions[shift][pixels - 1];
   while (taps > 0) {
     const int64_t run = taps >= 2 * TAPS ? TAPS : taps > TAPS ? (taps + 1) / 2 : taps;
-    functions[run - 1](d, x, place, to);
+    for (int64_t y = 0; y < rows; y++) functions[run - 1](d, row[y] + at, place, to + y * K);
     if (shift) {
-      x += run * d->stride;
+      at += run * d->stride;
     } else {
       place += run;
     }

@@ -59,13 +59,12 @@ static void dot_tile(const struct mask_row *m, const struct dots *d, int pixels,
   const int64_t begin = carafe_max(0, r - j - ahead), end = carafe_min(K, a->W - j + r);
   const int64_t at = origin + (j - r + begin - m->map->first) * m->map->pixel;
   if (end - begin == K && K <= LISTED_K && !shift) {
-    add_dots(d, m->map->row[0] + at, m->place + first * K, (top + first) * K, pixels, 0,
+    add_dots(d, m->map->row, 1, at, m->place + first * K, (top + first) * K, K, pixels, 0,
              (stop - first) * K);
     return;
   }
-  for (int64_t y = first; y < stop; y++) {
-    add_dots(d, m->map->row[y] + at, m->place, (top + y) * K + begin, pixels, shift, end - begin);
-  }
+  add_dots(d, m->map->row + first, stop - first, at, m->place, (top + first) * K + begin, K, pixels,
+           shift, end - begin);
   for (int e = 0; e < pixels && ahead > 0; e++) {
     const struct carafe_span window = carafe_window(j + e, K, a->W);
     const int64_t left = window.begin - j - e + r, right = window.end - j - e + r;
