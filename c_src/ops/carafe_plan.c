@@ -90,9 +90,10 @@ static int can_stream(const struct mluop_kernels *kernels, const struct carafe_s
    them, or if all tensors of the call do and the products take longer than memory. Only whole lines
    may go: where the output is not aligned to them, rows of the input are turned by as many channels
    as it is off. That is free where they are packed anyway, where rows in place are as far off,
-   since their vectors are whole lines then as well, and where they are converted. Others are packed
-   for it only if the output fills half of the caches alone; not small groups, which have as many
-   lines of two as others, and halves only if they serve many pixels of the output. */
+   since their vectors are whole lines then as well, and where they are converted; it is cheap for
+   floats that serve several pixels of the output. Others are packed for it only if the output fills
+   half of the caches alone; not small groups, which have as many lines of two as others, and halves
+   only if they serve many pixels. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
@@ -110,12 +111,13 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
   int in_place = 0;
   if (can_stream(handle->kernels, a, args->output)) {
     in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->kernels, a);
-    const int is_free = (off == 0 || in_place || plan->packed || crosses) &&
-                        (a->K >= MIN_STREAMED_K || threads == 1);
+    const int is_free = off == 0 || in_place || plan->packed || crosses;
+    const int is_cheap =
+        (is_free || (!a->is_half && a->S > 1)) && (a->K >= MIN_STREAMED_K || threads == 1);
     const int must_pack = a->is_half && !plan->packed && !in_place && off != 0;
     const int too_dear = (must_pack && a->S * a->S < MIN_PACKED_PIXELS) ||
                          (off != 0 && a->G > 1 && a->C < MIN_TURNED_CHANNELS);
-    args->stream = !too_dear && (is_free ? all : output) > half_of_cache;
+    args->stream = !too_dear && (is_cheap ? all : output) > half_of_cache;
     if (args->stream || (in_place && !a->is_half)) {
       plan->turn = (int64_t)off / element_bytes(a);
     }
