@@ -164,7 +164,6 @@ MLUOP_INLINE void pass_shared(vf tile[PIXELS][VECTORS], const struct line *t, co
                               int64_t j, int64_t turn, int pixels, int kind, int vectors,
                               int backward) {
   const int joined = kind % OF_HALVES == JOINED;
-
   const int64_t r = (t->K - 1) / 2, stride = t->map->pixel;
   const int64_t begin = carafe_max(t->columns.begin, j - r);
   const int64_t end = carafe_min(t->columns.end, j + r + 1);
