@@ -188,7 +188,12 @@ def test_groups_of_few_channels_match_the_reference(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "shape",
-    [Shape(1, 4, 6, c, 3, g, s) for c in (1, 2, 3, 4, 5, 8, 9, 16) for g in (5, 17) for s in (1, 2)],
+    [
+        Shape(1, 4, 6, c, 3, g, s)
+        for c in (1, 2, 3, 4, 5, 8, 9, 16)
+        for g in (5, 17)
+        for s in (1, 2)
+    ],
     ids=repr,
 )
 def test_a_poisoned_group_leaves_its_neighbours_alone(
