@@ -37,26 +37,49 @@ LARGE_SHAPES = [
 ]
 
 
+def at_place(
+    place: int, size: tuple[int, ...], dtype: type
+) -> tuple[np.ndarray, np.ndarray, slice]:
+    """Return memory full of NaN, a tensor in it that begins anywhere in a line, and where."""
+    count, line = int(np.prod(size)), 64 // np.dtype(dtype).itemsize
+    memory = np.full(count + 4 * line, np.nan, dtype)
+    skip = line - memory.ctypes.data // memory.itemsize % line + line + place
+    inside = slice(skip, skip + count)
+    return memory, memory[inside].reshape(size), inside
+
+
+def check_at_places(
+    shape: Shape,
+    dtype: type,
+    places: tuple[int, int],
+    rng: Rng,
+    handle: pymluops.Handle,
+    for_each_thread_count: Any,
+) -> None:
+    """Check an output and an input that begin at two places of their lines."""
+    _, x, _ = at_place(places[1], shape.map, dtype)
+    x[:] = rng.standard_normal(shape.map)
+    m = rng.standard_normal(shape.masks).astype(dtype)
+
+    def run() -> np.ndarray:
+        memory, y, inside = at_place(places[0], shape.upscaled, dtype)
+        forward(shape, x, m, out=y, handle=handle)
+        assert np.isnan(memory[: inside.start]).all()
+        assert np.isnan(memory[inside.stop :]).all()
+        return y
+
+    one, *others = for_each_thread_count(run)
+    assert all((other == one).all() for other in others)
+    expected = reference.carafe_forward(x, m, shape.k, shape.g, shape.s)
+    assert_close(one, expected, 1e-6 if dtype == np.float32 else 5e-4)
+
+
 @pytest.mark.parametrize("first", [0, 1, 4, 15])
 @pytest.mark.parametrize("shape", LARGE_SHAPES, ids=repr)
 def test_a_large_output_may_begin_anywhere_in_a_line(
     shape: Shape, first: int, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
 ) -> None:
-    x, m = (rng.standard_normal(size).astype(np.float32) for size in (shape.map, shape.masks))
-    count = int(np.prod(shape.upscaled))
-
-    def run() -> np.ndarray:
-        memory = np.full(count + 64, np.nan, np.float32)
-        skip = -(memory.ctypes.data // 4) % 16 + first
-        y = memory[skip : skip + count].reshape(shape.upscaled)
-        forward(shape, x, m, out=y, handle=handle)
-        assert np.isnan(memory[:skip]).all()
-        assert np.isnan(memory[skip + count :]).all()
-        return y
-
-    one, *others = for_each_thread_count(run)
-    assert all((other == one).all() for other in others)
-    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 1e-6)
+    check_at_places(shape, np.float32, (first, 4), rng, handle, for_each_thread_count)
 
 
 # Read in place where input and output begin at the same place of a line, if windows fit the cache;
@@ -88,26 +111,8 @@ def test_input_and_output_may_begin_anywhere_in_a_line(
     handle: pymluops.Handle,
     for_each_thread_count: Any,
 ) -> None:
-    def begin_at(place: int, size: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, slice]:
-        count = int(np.prod(size))
-        memory = np.full(count + 64, np.nan, np.float32)
-        skip = 16 + -(memory.ctypes.data // 4) % 16 + place
-        inside = slice(skip, skip + count)
-        return memory, memory[inside].reshape(size), inside
-
-    _, x, _ = begin_at(first_in, shape.map)
-    x[:] = rng.standard_normal(shape.map)
-    m = rng.standard_normal(shape.masks).astype(np.float32)
-
-    def run() -> np.ndarray:
-        memory, y, inside = begin_at(first, shape.upscaled)
-        forward(shape, x, m, out=y, handle=handle)
-        assert np.isnan(np.delete(memory, inside)).all()
-        return y
-
-    one, *others = for_each_thread_count(run)
-    assert all((other == one).all() for other in others)
-    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 1e-6)
+    places = (first, first_in)
+    check_at_places(shape, np.float32, places, rng, handle, for_each_thread_count)
 
 
 # Larger than half of a last-level cache of 32 MiB, as halves: from in place, and from packed rows.
@@ -137,7 +142,7 @@ def test_a_large_output_of_halves_may_begin_anywhere_in_a_line(
     for place in (0, 1, 2, 8, 16, 18, 31):
 
         def run(place: int = place) -> np.ndarray:
-            memory, y, inside = halves_at(place, shape.upscaled)
+            memory, y, inside = at_place(place, shape.upscaled, np.float16)
             forward(shape, x, m, out=y, handle=handle)
             assert np.isnan(memory[: inside.start]).all()
             assert np.isnan(memory[inside.stop :]).all()
@@ -148,15 +153,6 @@ def test_a_large_output_of_halves_may_begin_anywhere_in_a_line(
         first = one if first is None else first
         assert (one == first).all()
     assert_close(first, expected, 5e-4)
-
-
-def halves_at(place: int, size: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, slice]:
-    """Return memory full of NaN, a tensor in it that begins anywhere in a line, and where."""
-    count = int(np.prod(size))
-    memory = np.full(count + 128, np.nan, np.float16)
-    skip = 32 + -(memory.ctypes.data // 2) % 32 + place
-    inside = slice(skip, skip + count)
-    return memory, memory[inside].reshape(size), inside
 
 
 # Converted where they are, if there are instructions for it and groups are whole vectors; else
@@ -191,16 +187,5 @@ def test_tensors_of_halves_may_begin_anywhere_in_a_line(
     handle: pymluops.Handle,
     for_each_thread_count: Any,
 ) -> None:
-    _, x, _ = halves_at(first_in, shape.map)
-    x[:] = rng.standard_normal(shape.map)
-    m = rng.standard_normal(shape.masks).astype(np.float16)
-
-    def run() -> np.ndarray:
-        memory, y, inside = halves_at(first, shape.upscaled)
-        forward(shape, x, m, out=y, handle=handle)
-        assert np.isnan(np.delete(memory, inside)).all()
-        return y
-
-    one, *others = for_each_thread_count(run)
-    assert all((other == one).all() for other in others)
-    assert_close(one, reference.carafe_forward(x, m, shape.k, shape.g, shape.s), 5e-4)
+    places = (first, first_in)
+    check_at_places(shape, np.float16, places, rng, handle, for_each_thread_count)
