@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carafe_calls import Rng, Shape, assert_close, forward
+from carafe_calls import BAR, Rng, Shape, assert_close, at_place, forward, forward_at
 
 import pymluops
 from pymluops.reference import carafe as reference
@@ -37,17 +37,6 @@ LARGE_SHAPES = [
 ]
 
 
-def at_place(
-    place: int, size: tuple[int, ...], dtype: type
-) -> tuple[np.ndarray, np.ndarray, slice]:
-    """Return memory full of NaN, a tensor in it that begins anywhere in a line, and where."""
-    count, line = int(np.prod(size)), 64 // np.dtype(dtype).itemsize
-    memory = np.full(count + 4 * line, np.nan, dtype)
-    skip = line - memory.ctypes.data // memory.itemsize % line + line + place
-    inside = slice(skip, skip + count)
-    return memory, memory[inside].reshape(size), inside
-
-
 def check_at_places(
     shape: Shape,
     dtype: type,
@@ -61,17 +50,10 @@ def check_at_places(
     x[:] = rng.standard_normal(shape.map)
     m = rng.standard_normal(shape.masks).astype(dtype)
 
-    def run() -> np.ndarray:
-        memory, y, inside = at_place(places[0], shape.upscaled, dtype)
-        forward(shape, x, m, out=y, handle=handle)
-        assert np.isnan(memory[: inside.start]).all()
-        assert np.isnan(memory[inside.stop :]).all()
-        return y
-
-    one, *others = for_each_thread_count(run)
+    one, *others = for_each_thread_count(lambda: forward_at(places[0], shape, x, m, handle))
     assert all((other == one).all() for other in others)
     expected = reference.carafe_forward(x, m, shape.k, shape.g, shape.s)
-    assert_close(one, expected, 1e-6 if dtype == np.float32 else 5e-4)
+    assert_close(one, expected, BAR[dtype])
 
 
 @pytest.mark.parametrize("first", [0, 1, 4, 15])
@@ -101,19 +83,7 @@ JOINED_SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("first", "first_in"), [(1, 1), (4, 4), (15, 15), (4, 0), (0, 4)])
-@pytest.mark.parametrize("shape", JOINED_SHAPES, ids=repr)
-def test_input_and_output_may_begin_anywhere_in_a_line(
-    shape: Shape,
-    first: int,
-    first_in: int,
-    rng: Rng,
-    handle: pymluops.Handle,
-    for_each_thread_count: Any,
-) -> None:
-    places = (first, first_in)
-    check_at_places(shape, np.float32, places, rng, handle, for_each_thread_count)
-
+FLOAT_PLACES = [(1, 1), (4, 4), (15, 15), (4, 0), (0, 4)]  # of the output and the input
 
 # Larger than half of a last-level cache of 32 MiB, as halves: from in place, and from packed rows.
 LARGE_HALVES = [
@@ -142,11 +112,7 @@ def test_a_large_output_of_halves_may_begin_anywhere_in_a_line(
     for place in (0, 1, 2, 8, 16, 18, 31):
 
         def run(place: int = place) -> np.ndarray:
-            memory, y, inside = at_place(place, shape.upscaled, np.float16)
-            forward(shape, x, m, out=y, handle=handle)
-            assert np.isnan(memory[: inside.start]).all()
-            assert np.isnan(memory[inside.stop :]).all()
-            return y
+            return forward_at(place, shape, x, m, handle)
 
         one, *others = for_each_thread_count(run) if place in (2, 16) else [run()]
         assert all((other == one).all() for other in others)
@@ -175,17 +141,21 @@ SMALL_HALVES = [
     Shape(1, 6, 18, 80, 25, 2, 1),
     Shape(1, 22, 5, 49, 45, 1, 2),
 ]
+HALF_PLACES = [(0, 0), (8, 8), (0, 1), (31, 15), (16, 2)]
+
+PLACES = [
+    *((shape, np.float32, p) for shape in JOINED_SHAPES for p in FLOAT_PLACES),
+    *((shape, np.float16, p) for shape in SMALL_HALVES for p in HALF_PLACES),
+]
 
 
-@pytest.mark.parametrize(("first", "first_in"), [(0, 0), (8, 8), (0, 1), (31, 15), (16, 2)])
-@pytest.mark.parametrize("shape", SMALL_HALVES, ids=repr)
-def test_tensors_of_halves_may_begin_anywhere_in_a_line(
+@pytest.mark.parametrize(("shape", "dtype", "places"), PLACES)
+def test_input_and_output_may_begin_anywhere_in_a_line(
     shape: Shape,
-    first: int,
-    first_in: int,
+    dtype: type,
+    places: tuple[int, int],
     rng: Rng,
     handle: pymluops.Handle,
     for_each_thread_count: Any,
 ) -> None:
-    places = (first, first_in)
-    check_at_places(shape, np.float16, places, rng, handle, for_each_thread_count)
+    check_at_places(shape, dtype, places, rng, handle, for_each_thread_count)

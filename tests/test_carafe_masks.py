@@ -8,7 +8,7 @@ from typing import Any
 import guard
 import numpy as np
 import pytest
-from carafe_calls import BAR, DTYPES, Rng, Shape, assert_close, forward
+from carafe_calls import BAR, DTYPES, Rng, Shape, assert_close, forward, forward_at
 
 import pymluops
 from pymluops.reference import carafe as reference
@@ -90,18 +90,8 @@ def test_large_results_may_begin_anywhere_in_a_line(
     expected = reference.carafe_forward(x, m, shape.k, shape.g, shape.s)
     many = repeated(shape, images_needed(shape, of_output=True))
     xs, ms = (np.repeat(t, many.n, axis=0) for t in (x, m))
-    count = int(np.prod(many.upscaled))
 
-    def run() -> np.ndarray:
-        memory = np.full(count + 64, np.nan, np.float32)
-        skip = 16 + -(memory.ctypes.data // 4) % 16 + first_float
-        inside = slice(skip, skip + count)
-        y = memory[inside].reshape(many.upscaled)
-        forward(many, xs, ms, out=y, handle=handle)
-        assert np.isnan(np.delete(memory, inside)).all()
-        return y
-
-    one, *others = for_each_thread_count(run)
+    one, *others = for_each_thread_count(lambda: forward_at(first_float, many, xs, ms, handle))
     assert all(np.array_equal(other, one) for other in others)
     assert (one == one[:1]).all()
     assert_close(one[:1], expected, 1e-6)
