@@ -10,6 +10,15 @@ from pymluops import _log
 from pymluops._config import include_path, library_path, show_config
 from pymluops._config import version as __version__
 from pymluops._descriptor import TensorDescriptor
+from pymluops._families.border_align.arrays import border_align_backward, border_align_forward
+from pymluops._families.carafe.arrays import carafe_backward, carafe_forward
+from pymluops._families.deform_roi_pool.arrays import (
+    deform_roi_pool_backward,
+    deform_roi_pool_forward,
+)
+from pymluops._families.masked.col2im_arrays import masked_col2im_forward
+from pymluops._families.masked.im2col_arrays import masked_im2col_forward
+from pymluops._families.psamask.arrays import psamask_backward, psamask_forward
 from pymluops._handle import (
     Handle,
     default_handle,
@@ -30,12 +39,6 @@ from pymluops.errors import (
     NotSupportedError,
     NumericalOverflowError,
 )
-from pymluops.ops.border_align import border_align_backward, border_align_forward
-from pymluops.ops.carafe import carafe_backward, carafe_forward
-from pymluops.ops.deform_roi_pool import deform_roi_pool_backward, deform_roi_pool_forward
-from pymluops.ops.masked_col2im import masked_col2im_forward
-from pymluops.ops.masked_im2col import masked_im2col_forward
-from pymluops.ops.psamask import psamask_backward, psamask_forward
 
 __all__ = [
     "AllocFailedError",

@@ -2,7 +2,7 @@
 #ifndef MLUOP_CORE_INTERNAL_H_
 #define MLUOP_CORE_INTERNAL_H_
 
-/* What the core offers to the operators in c_src/ops. The core itself knows no operator. */
+/* What the core offers to the operators in c_src/families. The core itself knows no operator. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "mlu_op_cpu.h"
 #pragma GCC visibility pop
 
-#include "kernels/kernels.h"
+#include "vector/kernels.h"
 
 struct mluOpContext {
   const struct mluop_kernels *kernels; /* of the instruction set chosen by mluOpCreate */

@@ -14,18 +14,18 @@ except ModuleNotFoundError as error:
     message = "pymluops.torch needs PyTorch: pip install 'pymluops[torch]'"
     raise ModuleNotFoundError(message, name="torch") from error
 
-from pymluops.torch._border_align import BorderAlign, border_align
-from pymluops.torch._carafe import carafe, carafe_naive
-from pymluops.torch._carafe_modules import CARAFE, CARAFENaive, CARAFEPack
-from pymluops.torch._deform_roi_pool import deform_roi_pool
-from pymluops.torch._deform_roi_pool_modules import (
+from pymluops._families.border_align.tensors import BorderAlign, border_align
+from pymluops._families.carafe.modules import CARAFE, CARAFENaive, CARAFEPack
+from pymluops._families.carafe.tensors import carafe, carafe_naive
+from pymluops._families.deform_roi_pool.modules import (
     DeformRoIPool,
     DeformRoIPoolPack,
     ModulatedDeformRoIPoolPack,
 )
-from pymluops.torch._masked_conv import masked_conv2d
-from pymluops.torch._masked_conv_modules import MaskedConv2d
-from pymluops.torch._psa_mask import PSAMask, psa_mask
+from pymluops._families.deform_roi_pool.tensors import deform_roi_pool
+from pymluops._families.masked.modules import MaskedConv2d
+from pymluops._families.masked.tensors import masked_conv2d
+from pymluops._families.psamask.tensors import PSAMask, psa_mask
 
 __all__ = [
     "CARAFE",

@@ -2,7 +2,7 @@
 /* Built once per instruction set: the half conversions of simd.h as functions to be tested. */
 #include "half_variant.h"
 
-#include "kernels/simd.h"
+#include "vector/simd.h"
 
 extern const struct half_variant MLUOP_PASTE(half_variant, MLUOP_ISA);
 

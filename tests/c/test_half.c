@@ -10,8 +10,8 @@
 
 #include "check.h"
 #include "half_variant.h"
-#include "kernels/half.h"
 #include "mlu_op_cpu.h"
+#include "vector/half.h"
 
 #define MLUOP_ISA(isa) extern const struct half_variant mluop_half_variant_##isa;
 #include "isa_list.def"

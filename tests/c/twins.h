@@ -11,7 +11,7 @@
 
 #include "mlu_op.h"
 
-/* The plain loops of benchmarks/plain, built under these names. */
+/* The plain loops of the families, built under these names. */
 #define PLAIN(name) extern __typeof__(mluOp##name) plain##name
 PLAIN(CreateCarafeDescriptor);
 PLAIN(SetCarafeDescriptor);

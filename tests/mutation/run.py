@@ -130,13 +130,16 @@ def mutate(text: str, mutant: dict) -> str:
 def cases_for(mutant: dict) -> str:
     """Return which cases to run: those of the operator, or all of them."""
     path = Path(mutant["file"])
-    return path.stem.replace("_", "") if path.parent.name == "ops" else ""
+    if "families" not in path.parts:
+        return ""
+    family = path.parent.name.replace("_", "")
+    return family + path.stem.removesuffix("api").replace("_", "")
 
 
 def every_rule() -> list[dict]:
     """Each row of each table: removed, with another status, and swapped with the next one."""
     found = []
-    for path in sorted((ROOT / "c_src/ops").glob("*.[ch]")):
+    for path in sorted((ROOT / "c_src/families").glob("*/*api.[ch]")):
         text = path.read_text()
         for table in re.findall(r"struct mluop_rule (\w+)\[\]", text):
             rows = [words_of(row) for row in rows_of(text, table)]

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_BORDER_ALIGN_GEOMETRY_H_
+#define MLUOP_FAMILIES_BORDER_ALIGN_GEOMETRY_H_
+
+#include "families/border_align/job.h"
+#include "shared/bilinear.h"
+#include "vector/simd.h"
+
+/* One block of the channels of a list, and the map as its borders see it: `lines` across them,
+   `places` along them. Steps are in elements of the map. */
+struct border_list {
+  const struct border_align_args *a;
+  int64_t n;
+  int b;
+  int vertical; /* lines are columns */
+  int64_t lines, places;
+  int64_t line_step, place_step;
+  int64_t channel, width; /* the block: `width` channels from `channel` on */
+  int64_t origin;         /* the first of them in the first pixel of the map */
+  const int32_t *order, *first;
+};
+
+static inline struct border_list border_list_of(const struct border_align_args *a, int64_t index,
+                                                int64_t block) {
+  const int64_t pixel = 4 * a->C, row = a->W * pixel;
+  struct border_list list = {.a = a, .n = index / 4, .b = (int)(index % 4)};
+  list.vertical = list.b % 2;
+  list.lines = list.vertical ? a->W : a->H;
+  list.places = list.vertical ? a->H : a->W;
+  list.line_step = list.vertical ? pixel : row;
+  list.place_step = list.vertical ? row : pixel;
+  list.channel = block * a->block;
+  list.width = a->C - list.channel < a->block ? a->C - list.channel : a->block;
+  list.origin = list.n * a->H * row + list.b * a->C + list.channel;
+  if (a->plan_order == NULL) return list;
+  list.order = a->plan_order + index * a->K;
+  list.first = a->plan_first + index * (a->K + 2);
+  return list;
+}
+
+/* Where the block of channels of box k starts in [N,K,4,C]. */
+static inline int64_t border_row(const struct border_list *list, int64_t k) {
+  return ((list->n * list->a->K + k) * 4 + list->b) * list->a->C + list->channel;
+}
+
+/* A border: where it is across the lines, and where it starts and ends and how it steps along
+   them. */
+struct border {
+  float across, start, stride, end;
+};
+
+static inline struct border border_of(const struct border_list *list, int64_t k) {
+  const struct border_align_args *a = list->a;
+  const int64_t box = (list->n * a->K + k) * 4;
+  const int along = list->vertical ? 1 : 0, far = list->b >= 2 ? 2 : 0;
+  const float low = mluop_load_as(a->boxes, box + along, a->is_half);
+  const float high = mluop_load_as(a->boxes, box + along + 2, a->is_half);
+  const float stride = (high - low) / (float)a->pool_size;
+  const float across = mluop_load_as(a->boxes, box + 1 - along + far, a->is_half);
+  return far ? (struct border){across, high, -stride, low}
+             : (struct border){across, low, stride, high};
+}
+
+/* Rows of borders in the order of a plan, and pixels of one border's channels, are too far apart
+   for the CPU to see them coming. Lines that are about to be written are fetched too. (Always
+   inline: compilers drop calls of functions that do nothing but prefetch.) */
+MLUOP_INLINE void prefetch_elements(const void *base, int64_t first, int64_t count, int is_half) {
+  const int64_t size = is_half ? 2 : 4;
+  const char *from = (const char *)base + first * size;
+  for (int64_t i = 0; i < count * size; i += 64) mluop_prefetch(from + i);
+}
+
+enum { PIXELS_AHEAD = 2 };
+
+#endif /* MLUOP_FAMILIES_BORDER_ALIGN_GEOMETRY_H_ */

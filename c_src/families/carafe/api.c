@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "core/contract.h"
+#include "families/carafe/job.h"
+#include "families/carafe/plan.h"
+
+/* All zero until it is set, which no operator accepts. */
+struct mluOpCarafeStruct {
+  int dim_nb, kernel_size, group_size, scale_factor;
+};
+
+/* Shapes in terms of C, the channels of a group. */
+#define MAP "N H W group_size*C"
+#define UPSCALED "N scale_factor*H scale_factor*W group_size*C"
+#define MASKS "N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
+
+/* Multiply-adds that are worth a second thread: about 10 microseconds of one. */
+enum { BLOCK_COST = 1 << 20 };
+
+/* Between the scratch memory of threads. */
+enum { APART_BYTES = 1 << 16 };
+
+static const struct mluop_rule set_rules[] = {
+    {.check = CHECK_OBJECT, .status = BAD_PARAM},
+    {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
+    {.check = CHECK_ODD, .status = BAD_PARAM, .text = "kernel_size"},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "group_size", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule null_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_OBJECT, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_END}};
+
+enum { INPUT, MASK, OUTPUT };
+
+static const struct mluop_rule forward_rules[] = {
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
+    {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
+    {.check = CHECK_ODD, .status = BAD_PARAM, .text = "kernel_size"},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "group_size", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
+    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = INPUT},
+    {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "kernel_size", .value = 45},
+    {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "scale_factor", .value = 5},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = MAP},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MASK), .text = MASKS},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = UPSCALED},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+enum { GRAD_OUTPUT = 2, GRAD_INPUT, GRAD_MASK };
+
+#define LIKE_INPUT (MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT))
+#define LIKE_MASK (MLUOP_BIT(MASK) | MLUOP_BIT(GRAD_MASK))
+
+static const struct mluop_rule backward_rules[] = {
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "group_size", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
+    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_INPUT, .text = MAP},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_MASK, .text = MASKS},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(GRAD_OUTPUT),
+     .text = UPSCALED},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = INPUT},
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "kernel_size", .value = 137},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+static void set_scalars(struct mluop_call *call, int dim_nb, int kernel_size, int group_size,
+                        int scale_factor) {
+  call->scalars[0] = (struct mluop_scalar){"dimNb", dim_nb};
+  call->scalars[1] = (struct mluop_scalar){"kernel_size", kernel_size};
+  call->scalars[2] = (struct mluop_scalar){"group_size", group_size};
+  call->scalars[3] = (struct mluop_scalar){"scale_factor", scale_factor};
+}
+
+/* True if every check holds; otherwise *status is what the API function returns. */
+static bool call_holds(struct mluop_call *call, mluOpCarafeDescriptor_t desc,
+                       const struct mluop_rule *rules, mluOpStatus_t *status) {
+  call->object_name = "carafe_desc";
+  call->object = desc;
+  if (!mluop_contract_holds(call, null_rules, status)) return false;
+  set_scalars(call, desc->dim_nb, desc->kernel_size, desc->group_size, desc->scale_factor);
+  return mluop_contract_holds(call, rules, status);
+}
+
+mluOpStatus_t mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t *carafe_desc) {
+  static const char api[] = "mluOpCreateCarafeDescriptor";
+  if (carafe_desc == NULL) return mluop_fail(BAD_PARAM, api, "carafe_desc is NULL");
+  struct mluOpCarafeStruct *desc = calloc(1, sizeof(*desc));
+  if (desc == NULL) {
+    return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a descriptor");
+  }
+  *carafe_desc = desc;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpDestroyCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc) {
+  if (carafe_desc == NULL) {
+    return mluop_fail(BAD_PARAM, "mluOpDestroyCarafeDescriptor", "carafe_desc is NULL");
+  }
+  free(carafe_desc);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, const int dimNb,
+                                       const int kernel_size, const int group_size,
+                                       const int scale_factor) {
+  struct mluop_call call = {
+      .api = "mluOpSetCarafeDescriptor", .object_name = "carafe_desc", .object = carafe_desc};
+  set_scalars(&call, dimNb, kernel_size, group_size, scale_factor);
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, set_rules, &status)) return status;
+  *carafe_desc = (struct mluOpCarafeStruct){dimNb, kernel_size, group_size, scale_factor};
+  return MLUOP_STATUS_SUCCESS;
+}
+
+static struct carafe_shape shape_of(const struct mluop_call *call) {
+  return (struct carafe_shape){
+      .N = mluop_extent(call, 'N'),
+      .H = mluop_extent(call, 'H'),
+      .W = mluop_extent(call, 'W'),
+      .C = mluop_extent(call, 'C'),
+      .K = call->scalars[1].value,
+      .G = call->scalars[2].value,
+      .S = call->scalars[3].value,
+      .is_half = mluop_is_half(call, INPUT),
+  };
+}
+
+/* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
+static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
+                const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
+                size_t stride) {
+  const int64_t item_cost = plan->columns * a->S * a->S * a->K * a->K * carafe_block_floats(plan);
+  const struct mluop_job job = {.kernel = kernel,
+                                .args = args,
+                                .count = carafe_items(a, plan),
+                                .grain = mluop_grain(BLOCK_COST, item_cost),
+                                .schedule = MLUOP_STATIC,
+                                .scratch = scratch,
+                                .scratch_stride = stride};
+  mluop_parallel_for(handle, &job);
+}
+
+/* Scratch of `floats` for each thread: false without memory, and *status is what to return.
+   Hardware prefetches run ahead of the reads of a ring by many rows: where another thread writes,
+   they would take its lines away. Threads are therefore kept apart, by memory that is never
+   touched. */
+static bool reserve(const struct mluop_call *call, int64_t floats, void **scratch, size_t *stride,
+                    mluOpStatus_t *status) {
+  *stride = floats > 0 ? (size_t)carafe_padded(floats) * sizeof(float) + APART_BYTES : 0;
+  const size_t bytes = *stride * (size_t)mluop_num_threads(call->handle);
+  *scratch = bytes > 0 ? mluop_scratch(call->handle, bytes) : NULL;
+  if (bytes == 0 || *scratch != NULL) return true;
+  *status = mluop_no_scratch(call, bytes);
+  return false;
+}
+
+mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                                 const mluOpTensorDescriptor_t input_desc, const void *input,
+                                 const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                                 const mluOpTensorDescriptor_t output_desc, void *output) {
+  struct mluop_call call = {
+      .api = "mluOpCarafeForward",
+      .handle = handle,
+      .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
+                  [MASK] = {"mask", mask_desc, mask, .output = false},
+                  [OUTPUT] = {"output", output_desc, output, .output = true}}};
+  mluOpStatus_t status;
+  if (!call_holds(&call, carafe_desc, forward_rules, &status)) return status;
+  struct carafe_forward_args args = {
+      .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
+  const struct carafe_shape *a = &args.shape;
+  int64_t floats;
+  mluop_kernel *kernel = mluop_carafe_plan_forward(handle, &args, &floats);
+  void *scratch;
+  size_t stride;
+  if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
+  run(handle, kernel, &args, a, &args.plan, scratch, stride);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                                  const mluOpTensorDescriptor_t input_desc, const void *input,
+                                  const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                                  const mluOpTensorDescriptor_t grad_output_desc,
+                                  const void *grad_output,
+                                  const mluOpTensorDescriptor_t grad_input_desc, void *grad_input,
+                                  const mluOpTensorDescriptor_t grad_mask_desc, void *grad_mask) {
+  struct mluop_call call = {
+      .api = "mluOpCarafeBackward",
+      .handle = handle,
+      .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
+                  [MASK] = {"mask", mask_desc, mask, .output = false},
+                  [GRAD_OUTPUT] = {"grad_output", grad_output_desc, grad_output, .output = false},
+                  [GRAD_INPUT] = {"grad_input", grad_input_desc, grad_input, .output = true},
+                  [GRAD_MASK] = {"grad_mask", grad_mask_desc, grad_mask, .output = true}}};
+  mluOpStatus_t status;
+  if (!call_holds(&call, carafe_desc, backward_rules, &status)) return status;
+  struct carafe_backward_args args = {.shape = shape_of(&call),
+                                      .input = input,
+                                      .mask = mask,
+                                      .grad_output = grad_output,
+                                      .grad_input = grad_input,
+                                      .grad_mask = grad_mask};
+  const struct carafe_shape *a = &args.shape;
+  int64_t floats;
+  mluop_kernel *kernel = mluop_carafe_plan_backward(handle, &args, &floats);
+  void *scratch;
+  size_t stride;
+  if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
+  run(handle, kernel, &args, a, &args.plan, scratch, stride);
+  return MLUOP_STATUS_SUCCESS;
+}

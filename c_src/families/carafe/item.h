@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_ITEM_H_
+#define MLUOP_FAMILIES_CARAFE_ITEM_H_
+
+/* What the CARAFE kernels share: where an item is, and the input rows that it sees, as floats. */
+
+#include "families/carafe/job.h"
+#include "vector/simd.h"
+
+enum { CARAFE_MAX_K = 137 };
+
+struct carafe_span {
+  int64_t begin, end;
+};
+
+/* The neighbours of `at` up to r = (K - 1) / 2 away that lie on the map. */
+MLUOP_INLINE struct carafe_span carafe_window(int64_t at, int64_t K, int64_t extent) {
+  const int64_t r = (K - 1) / 2;
+  return (struct carafe_span){carafe_max(0, at - r), carafe_min(extent, at + r + 1)};
+}
+
+struct carafe_item {
+  int64_t strip;           /* items of one strip differ in `row` alone */
+  int64_t n, row;          /* image, row of the map: H or more for an item without work */
+  int64_t group, groups;   /* the block's first group, and how many */
+  int64_t channel, length; /* the part of each of them */
+  int64_t column, columns; /* the tile */
+};
+
+static inline struct carafe_item carafe_item_at(const struct carafe_shape *a,
+                                                const struct carafe_plan *plan, int64_t index) {
+  const int64_t parts = carafe_div_up(a->C, plan->part), blocks = carafe_blocks(a, plan);
+  const int64_t tiles = carafe_tiles(a, plan), bands = carafe_div_up(a->H, plan->rows);
+  struct carafe_item item = {.strip = index / plan->rows};
+  const int64_t block = item.strip % blocks, tile = item.strip / blocks % tiles;
+  const int64_t band = item.strip / blocks / tiles;
+  item.n = band / bands;
+  item.row = band % bands * plan->rows + index % plan->rows;
+  item.group = block / parts * plan->groups;
+  item.groups = carafe_min(plan->groups, a->G - item.group);
+  item.channel = block % parts * plan->part;
+  item.length = carafe_min(plan->part, a->C - item.channel);
+  item.column = tile * plan->columns;
+  item.columns = carafe_min(plan->columns, a->W - item.column);
+  return item;
+}
+
+/* The S x S pixels of a window are cut into chunks of 3 or 4 (of 1, if S is 1). */
+static inline int64_t carafe_chunks(const struct carafe_shape *a) {
+  return carafe_div_up(a->S * a->S, CARAFE_TILE);
+}
+
+/* offset[e] becomes how many pixels of the output pixel e of a chunk is after the window's first.
+   Returns how many pixels there are. */
+MLUOP_INLINE int carafe_chunk(const struct carafe_shape *a, int64_t chunk, int64_t *offset) {
+  const int64_t S = a->S, chunks = carafe_chunks(a);
+  const int64_t u = S * S * chunk / chunks, pixels = S * S * (chunk + 1) / chunks - u;
+  for (int64_t e = 0; e < pixels; e++) offset[e] = (u + e) / S * S * a->W + (u + e) % S;
+  return (int)pixels;
+}
+
+/* The same for the numbers of a group's blocks; `pixel` is the window's first. */
+MLUOP_INLINE int carafe_chunk_blocks(const struct carafe_shape *a, int64_t chunk, int64_t pixel,
+                                     int64_t group, int64_t *block) {
+  const int pixels = carafe_chunk(a, chunk, block);
+  for (int e = 0; e < pixels; e++) block[e] = (pixel + block[e]) * a->G + group;
+  return pixels;
+}
+
+/* Does the rows [item.row, end) of a strip. */
+typedef void carafe_strip_function(const struct carafe_backward_args *args, struct carafe_item item,
+                                   int64_t end, float *scratch);
+
+/* The items [begin, end) of a backward, strip by strip. */
+static inline void carafe_do_strips(const struct carafe_backward_args *args, int64_t begin,
+                                    int64_t end, void *scratch, carafe_strip_function *do_strip) {
+  const int64_t rows = args->plan.rows;
+  while (begin < end) {
+    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
+    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
+    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
+    if (item.row < last) do_strip(args, item, last, scratch);
+    begin = stop;
+  }
+}
+
+/* Rows of a map, of the input or as large as the input: channel 0 of an item's block at column
+   `first` is at row[i]; `pixel` floats further is the next column, `group` floats the next group.
+   Words instead, if the rows are those of an input of halves. */
+struct carafe_rows {
+  float *row[CARAFE_MAX_K];
+  int64_t first, pixel, group;
+};
+
+/* The input as an item sees it: the rows under its windows, in place or packed. */
+struct carafe_source {
+  struct carafe_rows rows;
+  float *ring;
+  int64_t strip, packed; /* rows of `strip` before `packed` are in the ring */
+};
+
+static void pack_pixel(float *to, const void *input, int64_t from, int64_t length, int is_half) {
+  int64_t c = 0;
+  for (; c + VL <= length; c += VL) vf_store(to + c, vf_load_as(input, from + c, is_half));
+  if (c < length) {
+    vf_store(to + c, vf_load_part_as(input, from + c, length - c, is_half));
+    c += VL;
+  }
+  for (; c < carafe_padded(length); c += VL) vf_store(to + c, vf_set(0.0f));
+}
+
+static void pack_part(float *to, const void *input, int64_t from, int64_t length, int is_half) {
+  for (int64_t c = 0; c < length; c += VL) {
+    const int64_t n = carafe_min(VL, length - c);
+    vf_store_part(to + c, vf_load_part_as(input, from + c, n, is_half), n);
+  }
+}
+
+static void pack_row(const struct carafe_shape *a, const struct carafe_item *item,
+                     const struct carafe_rows *rows, const void *input, int64_t y, int64_t turn,
+                     float *to) {
+  const int64_t end = carafe_window(item->column + item->columns - 1, a->K, a->W).end;
+  for (int64_t x = rows->first; x < end; x++) {
+    const int64_t from = (((item->n * a->H + y) * a->W + x) * a->G + item->group) * a->C;
+    for (int64_t g = 0; g < item->groups; g++) {
+      const int64_t group = from + g * a->C, channel = item->channel - turn;
+      const int64_t done = channel < 0 ? carafe_line_elements(a) : 0;
+      if (done > 0) {
+        pack_part(to + g * rows->group, input, group + a->C - turn, turn, a->is_half);
+        pack_part(to + g * rows->group + turn, input, group, done - turn, a->is_half);
+      }
+      pack_pixel(to + g * rows->group + done, input, group + channel + done, item->length - done,
+                 a->is_half);
+    }
+    to += rows->pixel;
+  }
+}
+
+/* Points source->rows to the rows under the item's windows, packing those that are new. */
+static inline void carafe_see(struct carafe_source *source, const struct carafe_shape *a,
+                              const struct carafe_plan *plan, const struct carafe_item *item,
+                              const void *input) {
+  struct carafe_rows *rows = &source->rows;
+  const struct carafe_span window = carafe_window(item->row, a->K, a->H);
+  rows->first = carafe_window(item->column, a->K, a->W).begin;
+  if (!plan->packed) {
+    rows->pixel = carafe_words(a, a->G * a->C);
+    rows->group = carafe_words(a, a->C);
+    const int64_t begin = carafe_words(a, item->group * a->C + item->channel - plan->turn);
+    for (int64_t y = window.begin; y < window.end; y++) {
+      rows->row[y - window.begin] =
+          (float *)input + ((item->n * a->H + y) * a->W + rows->first) * rows->pixel + begin;
+    }
+    return;
+  }
+  const int64_t slots = carafe_ring_rows(a), pixel = carafe_ring_pixel(plan);
+  rows->group = carafe_padded(plan->part);
+  rows->pixel = slots * pixel;
+  if (source->strip != item->strip) source->packed = window.begin;
+  source->strip = item->strip;
+  for (; source->packed < window.end; source->packed++) {
+    pack_row(a, item, rows, input, source->packed, plan->turn,
+             source->ring + source->packed % slots * pixel);
+  }
+  for (int64_t y = window.begin; y < window.end; y++) {
+    rows->row[y - window.begin] = source->ring + y % slots * pixel;
+  }
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_ITEM_H_ */

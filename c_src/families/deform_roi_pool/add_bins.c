@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/tile.h"
+
+/* Both gradients where few bins touch a pixel, bin by bin: each pixel of a bin on the tile takes
+   its gradient, and gives its part of the slopes. */
+
+/* Vectors of channels whose gradients are held in registers at once. */
+enum { VECTORS = VL == 16 ? 16 : 8 };
+
+/* The gradient of a bin is prefetched while so many bins before it are added. */
+enum { AHEAD = 4 };
+
+/* The taps of a bin on a tile. */
+struct bin_taps {
+  struct deform_roi_pool_tap *row, *col;
+  int64_t index, rows, cols;
+};
+
+/* Sums over channels, a lane each: gradient times the slope of the value. */
+struct slopes {
+  vf x, y;
+};
+
+/* Where row i of the pixels of a bin would begin with the first column of the map: in the sums, and
+   in the map. */
+MLUOP_INLINE int64_t sums_of(const struct tile *tile, const struct bin_taps *taps, int64_t i) {
+  return (taps->row[i].at - tile->rows.begin) * tile->pitch - tile->cols.begin * tile->stride;
+}
+
+MLUOP_INLINE int64_t pixels_of(const struct deform_roi_pool_args *a, const struct tile *tile,
+                               const struct bin_taps *taps, int64_t i) {
+  return (tile->image * a->H + taps->row[i].at) * a->W * a->C;
+}
+
+/* Adds `count` vectors of channels from c. A pixel is multiplied by the gradient first: it is
+   loaded once for both slopes. Without `want_slopes` the map is not read. */
+MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct tile *tile,
+                              const struct bin_taps *taps, int64_t c, int count, int want_slopes,
+                              int is_half, struct slopes *slopes) {
+  const int64_t at = taps->index * a->C + c;
+  vf gradient[VECTORS];
+  for (int k = 0; k < count; k++) gradient[k] = vf_load_as(a->grad_output, at + k * VL, is_half);
+  vf x = slopes->x, y = slopes->y;
+  for (int64_t i = 0; i < taps->rows; i++) {
+    const struct deform_roi_pool_tap *row = &taps->row[i];
+    const int64_t sums = sums_of(tile, taps, i) + c, pixels = pixels_of(a, tile, taps, i) + c;
+    for (int64_t j = 0; j < taps->cols; j++) {
+      const struct deform_roi_pool_tap *col = &taps->col[j];
+      const vf weight = vf_set(row->weight * col->weight);
+      float *sum = tile->sums + sums + col->at * tile->stride;
+      for (int k = 0; k < count; k++) {
+        vf_store(sum + k * VL, vf_fma(weight, gradient[k], vf_load(sum + k * VL)));
+      }
+      if (!want_slopes) continue;
+      const int64_t pixel = pixels + col->at * a->C;
+      vf product[4];
+      for (int k = 0; k < 4; k++) product[k] = vf_set(0.0f);
+      for (int k = 0; k < count; k++) {
+        const vf value = vf_load_as(a->input, pixel + k * VL, is_half);
+        product[k % 4] = vf_fma(gradient[k], value, product[k % 4]);
+      }
+      const vf sum_of = (product[0] + product[1]) + (product[2] + product[3]);
+      x = vf_fma(vf_set(row->slope * col->step), sum_of, x);
+      y = vf_fma(vf_set(row->step * col->slope), sum_of, y);
+    }
+  }
+  slopes->x = x;
+  slopes->y = y;
+}
+
+/* The same for one vector, or a part of one: little is done for each pixel, as much as possible for
+   a row of them. `filled` if the sums of a pixel are whole vectors. */
+MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct tile *tile,
+                             const struct bin_taps *taps, int64_t c, int64_t part, int filled,
+                             int want_slopes, int is_half, struct slopes *slopes) {
+  const int64_t at = taps->index * a->C + c, sum_stride = tile->stride, pixel_stride = a->C;
+  const vf gradient = vf_load_part_as(a->grad_output, at, part, is_half);
+  vf x = vf_set(0.0f), y = x;
+  for (int64_t i = 0; i < taps->rows; i++) {
+    const struct deform_roi_pool_tap *row = &taps->row[i];
+    const int64_t sums = sums_of(tile, taps, i) + c, pixels = pixels_of(a, tile, taps, i) + c;
+    const vf weighted = vf_set(row->weight) * gradient;
+    vf row_x = vf_set(0.0f), row_y = row_x;
+    for (int64_t j = 0; j < taps->cols; j++) {
+      const struct deform_roi_pool_tap *col = &taps->col[j];
+      float *sum = tile->sums + sums + col->at * sum_stride;
+      if (filled) {
+        vf_store(sum, vf_fma(vf_set(col->weight), weighted, vf_load(sum)));
+      } else {
+        const vf before = vf_load_part(sum, part);
+        vf_store_part(sum, vf_fma(vf_set(col->weight), weighted, before), part);
+      }
+      if (!want_slopes) continue;
+      const vf pixel = vf_load_part_as(a->input, pixels + col->at * pixel_stride, part, is_half);
+      row_x = vf_fma(vf_set(col->step), pixel, row_x);
+      row_y = vf_fma(vf_set(col->slope), pixel, row_y);
+    }
+    x = vf_fma(vf_set(row->slope), row_x, x);
+    y = vf_fma(vf_set(row->step), row_y, y);
+  }
+  slopes->x = vf_fma(x, gradient, slopes->x);
+  slopes->y = vf_fma(y, gradient, slopes->y);
+}
+
+/* Fewer channels than a vector has. */
+MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct tile *tile,
+                           const struct bin_taps *taps, int64_t c, int want_slopes, int is_half,
+                           struct slopes *slopes) {
+  if (a->in_place) {
+    add_vector(a, tile, taps, c, a->C - c, 0, want_slopes, is_half, slopes);
+  } else {
+    add_vector(a, tile, taps, c, a->C - c, 1, want_slopes, is_half, slopes);
+  }
+}
+
+/* A map of one channel; the slopes are found in any case. */
+MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_pool_args *a,
+                                                      const struct tile *tile,
+                                                      const struct bin_taps *taps, int is_half) {
+  const float gradient = mluop_load_as(a->grad_output, taps->index, is_half);
+  struct deform_roi_pool_slopes slopes = {0.0f, 0.0f};
+  for (int64_t i = 0; i < taps->rows; i++) {
+    const struct deform_roi_pool_tap *row = &taps->row[i];
+    const int64_t sums = sums_of(tile, taps, i), pixels = pixels_of(a, tile, taps, i);
+    const float weighted = row->weight * gradient;
+    float row_x = 0.0f, row_y = 0.0f;
+    for (int64_t j = 0; j < taps->cols; j++) {
+      const struct deform_roi_pool_tap *col = &taps->col[j];
+      const float pixel = mluop_load_as(a->input, pixels + col->at, is_half);
+      tile->sums[sums + col->at] += col->weight * weighted;
+      row_x += col->step * pixel;
+      row_y += col->slope * pixel;
+    }
+    slopes.x += row->slope * row_x;
+    slopes.y += row->step * row_y;
+  }
+  return (struct deform_roi_pool_slopes){slopes.x * gradient, slopes.y * gradient};
+}
+
+MLUOP_INLINE void add_channels(const struct deform_roi_pool_args *a, const struct tile *tile,
+                               const struct bin_taps *taps, int want_slopes, int is_half,
+                               struct slopes *slopes) {
+  int64_t c = 0;
+  for (; c + VECTORS * VL <= a->C; c += VECTORS * VL) {
+    add_vectors(a, tile, taps, c, VECTORS, want_slopes, is_half, slopes);
+  }
+  for (; c + 4 * VL <= a->C; c += 4 * VL) {
+    add_vectors(a, tile, taps, c, 4, want_slopes, is_half, slopes);
+  }
+  for (; c + VL <= a->C; c += VL) {
+    add_vector(a, tile, taps, c, VL, 1, want_slopes, is_half, slopes);
+  }
+  if (c < a->C) add_rest(a, tile, taps, c, want_slopes, is_half, slopes);
+}
+
+/* Finds the taps of a bin on the tile, and returns whether there are any. */
+static inline int find_taps(const struct deform_roi_pool_args *a, const struct tile *tile,
+                            const struct deform_roi_pool_bin *bin, int want_slopes,
+                            struct bin_taps *taps) {
+  const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
+  const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
+  taps->index = bin->index;
+  taps->rows = axis_taps(&y, tile->rows, want_slopes, taps->row);
+  if (taps->rows == 0) return 0;
+  taps->cols = axis_taps(&x, tile->cols, want_slopes, taps->col);
+  return taps->cols != 0;
+}
+
+static inline void touch_pixels(struct tile *tile, const struct bin_taps *taps) {
+  uint64_t cols = 0;
+  for (int64_t j = 0; j < taps->cols; j++) {
+    cols |= UINT64_C(1) << (taps->col[j].at - tile->cols.begin);
+  }
+  for (int64_t i = 0; i < taps->rows; i++) touch(tile, taps->row[i].at - tile->rows.begin, cols);
+}
+
+/* Returns the slopes of the bin, if they are wanted. */
+static struct deform_roi_pool_slopes add_bin(const struct deform_roi_pool_args *a,
+                                             const struct tile *tile, const struct bin_taps *taps,
+                                             int want_slopes) {
+  if (a->C == 1) return a->is_half ? add_single(a, tile, taps, 1) : add_single(a, tile, taps, 0);
+  struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
+  if (!want_slopes) {
+    if (a->is_half) {
+      add_channels(a, tile, taps, 0, 1, &slopes);
+    } else {
+      add_channels(a, tile, taps, 0, 0, &slopes);
+    }
+    return (struct deform_roi_pool_slopes){0};
+  }
+  if (a->is_half) {
+    add_channels(a, tile, taps, 1, 1, &slopes);
+  } else {
+    add_channels(a, tile, taps, 1, 0, &slopes);
+  }
+  return (struct deform_roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+}
+
+static void add_list(const struct deform_roi_pool_args *a, struct tile *tile, int64_t list,
+                     struct bin_taps *taps) {
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const uint32_t end = tiles->starts[list + 1];
+  const int want_slopes = keeps_slopes(a, list);
+  for (uint32_t i = tiles->starts[list]; i < end; i++) {
+    if (end - i > AHEAD) prefetch_gradient(a, tiles->entries[i + AHEAD]);
+    const uint32_t entry = tiles->entries[i];
+    struct deform_roi_pool_slopes slopes = {0};
+    if (find_taps(a, tile, &a->bins[entry], want_slopes, taps)) {
+      if (!a->dense) touch_pixels(tile, taps);
+      slopes = add_bin(a, tile, taps, want_slopes);
+    }
+    if (want_slopes) *slopes_at(a, entry, list) = slopes;
+  }
+}
+
+/* Item: a tile of grad_input. It belongs to one thread, which adds the bins in the order of the
+   lists: the sum for an element does not depend on the number of threads. */
+void MLUOP_VARIANT(deform_roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t end,
+                                             void *scratch) {
+  const struct deform_roi_pool_args *a = vargs;
+  struct bin_taps taps = {.row = (void *)((char *)scratch + a->tiles.buffer_bytes)};
+  taps.col = taps.row + a->max_taps_h;
+  for (int64_t list = begin; list < end; list++) {
+    struct tile tile;
+    start_tile(a, list, scratch, &tile);
+    add_list(a, &tile, list, &taps);
+    add_list(a, &tile, a->tiles.count + tile.image, &taps);
+    if (!a->in_place) store_tile(a, &tile);
+  }
+  if (a->stream) vf_stream_end();
+}
+
+/* Item: a row of a grad_input that is summed in place. */
+void MLUOP_VARIANT(deform_roi_pool_clear)(const void *vargs, int64_t begin, int64_t end,
+                                          void *scratch) {
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  const size_t row = (size_t)(a->W * a->C) * sizeof(float);
+  memset((char *)a->grad_input + (size_t)begin * row, 0, (size_t)(end - begin) * row);
+}

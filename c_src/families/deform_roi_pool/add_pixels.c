@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/batch.h"
+
+/* Both gradients where many bins touch a pixel: pixel by pixel. Without offsets the slopes are
+   forgotten. */
+
+/* Vectors of channels that are summed at once. More than there are registers for: what then lives
+   on the stack costs less than to walk through the visits once more. */
+enum { VECTORS = VL == 4 ? 8 : 16 };
+
+/* Vector k of some channels, or the only one of `part`. */
+MLUOP_INLINE vf load_channels(const void *from, int k, int64_t part, int is_half) {
+  return part == VL ? vf_load_as(from, k * VL, is_half) : vf_load_part_as(from, 0, part, is_half);
+}
+
+/* The most bytes of a pixel that are prefetched while the one above it is summed. */
+enum { PREFETCH_PIXEL = 1 << 10 };
+
+MLUOP_INLINE void prefetch_some(const char *from, int64_t bytes, int to_write) {
+  const int64_t some = bytes < PREFETCH_PIXEL ? bytes : PREFETCH_PIXEL;
+  for (int64_t b = 0; b < some; b += 64) {
+    if (to_write) {
+      __builtin_prefetch(from + b, 1, 3);
+    } else {
+      mluop_prefetch(from + b);
+    }
+  }
+}
+
+/* Vectors of channels that are summed together: `count` whole ones, or one of `part` channels. */
+struct channels {
+  int64_t first, part;
+  int count;
+};
+
+/* Adds the visits [begin, end) to a pixel: summed apart, so that the rounding of a sum does not
+   grow with the number of bins. A gradient is loaded once for the sum and the slopes. */
+MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
+                             struct deform_roi_pool_batch *batch, uint32_t begin, uint32_t end,
+                             float *sums, const char *pixel, struct channels channels,
+                             int is_half) {
+  const int64_t element = is_half ? 2 : 4;
+  const char *gradients = (const char *)a->grad_output + channels.first * element;
+  vf sum[VECTORS], value[VECTORS];
+  MLUOP_UNROLL
+  for (int k = 0; k < channels.count; k++) {
+    sum[k] = vf_set(0.0f);
+    value[k] = load_channels(pixel, k, channels.part, is_half);
+  }
+  for (uint32_t i = begin; i < end; i++) {
+    const struct deform_roi_pool_visit *visit = &batch->visits[i];
+    const char *gradient = gradients + batch->bins[visit->bin].gradient * element;
+    const vf weight = vf_set(visit->weight);
+    vf dot[2];
+    MLUOP_UNROLL
+    for (int k = 0; k < channels.count; k++) {
+      const vf g = vf_pin(load_channels(gradient, k, channels.part, is_half));
+      sum[k] = vf_fma(weight, g, sum[k]);
+      if (k < 2) {
+        dot[k] = g * value[k];
+      } else {
+        dot[k % 2] = vf_fma(g, value[k], dot[k % 2]);
+      }
+    }
+    const vf product = channels.count > 1 ? (vf)(dot[0] + dot[1]) : dot[0];
+    float *x = batch->slopes[visit->bin][0], *y = batch->slopes[visit->bin][1];
+    vf_store(x, vf_fma(vf_set(visit->x), product, vf_load(x)));
+    vf_store(y, vf_fma(vf_set(visit->y), product, vf_load(y)));
+  }
+  MLUOP_UNROLL
+  for (int k = 0; k < channels.count; k++) {
+    const vf total = load_channels(sums, k, channels.part, 0) + sum[k];
+    if (channels.part == VL) {
+      vf_store(sums + k * VL, total);
+    } else {
+      vf_store_part(sums, total, channels.part);
+    }
+  }
+}
+
+/* All pixels of the tile. */
+MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, struct tile *tile,
+                             struct deform_roi_pool_batch *batch, struct channels channels,
+                             int is_half) {
+  const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
+  const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
+  const int64_t rest = a->C - channels.first;
+  const uint32_t *visits = batch->starts;
+  for (int64_t left = 0; left < cols; left += strip) {
+    for (int64_t y = 0; y < rows; y++) {
+      for (int64_t x = left; x < left + strip; x++, visits++) {
+        if (visits[0] == visits[1]) continue;
+        const char *pixel =
+            (const char *)a->input + (pixel_of(a, tile, y, x) + channels.first) * element;
+        float *sums = tile->sums + y * tile->pitch + x * tile->stride + channels.first;
+        if (y + 1 < rows && visits[strip] != visits[strip + 1]) {
+          prefetch_some(pixel + a->W * a->C * element, rest * element, 0);
+          if (a->in_place) prefetch_some((const char *)(sums + tile->pitch), rest * 4, 1);
+        }
+        touch(tile, y, UINT64_C(1) << x);
+        sum_visits(a, batch, visits[0], visits[1], sums, pixel, channels, is_half);
+      }
+    }
+  }
+}
+
+MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, struct tile *tile,
+                               struct deform_roi_pool_batch *batch, int is_half) {
+  struct channels channels = {0, VL, VECTORS};
+  for (; channels.first + VECTORS * VL <= a->C; channels.first += VECTORS * VL) {
+    sum_pixels(a, tile, batch, channels, is_half);
+  }
+  channels.count = 4;
+  for (; channels.first + 4 * VL <= a->C; channels.first += 4 * VL) {
+    sum_pixels(a, tile, batch, channels, is_half);
+  }
+  channels.count = 1;
+  for (; channels.first + VL <= a->C; channels.first += VL) {
+    sum_pixels(a, tile, batch, channels, is_half);
+  }
+  channels.part = a->C - channels.first;
+  if (channels.part > 0) sum_pixels(a, tile, batch, channels, is_half);
+}
+
+static void sum_batch(const struct deform_roi_pool_args *a, struct tile *tile,
+                      struct deform_roi_pool_batch *batch, int64_t list) {
+  sort_visits(a, batch);
+  if (a->is_half) {
+    sum_channels(a, tile, batch, 1);
+  } else {
+    sum_channels(a, tile, batch, 0);
+  }
+  for (int64_t b = 0; keeps_slopes(a, list) && b < batch->bin_count; b++) {
+    *slopes_at(a, batch->bins[b].entry, list) = (struct deform_roi_pool_slopes){
+        vf_sum(vf_load(batch->slopes[b][0])), vf_sum(vf_load(batch->slopes[b][1]))};
+  }
+  batch->bin_count = batch->visit_count = batch->tap_count = 0;
+}
+
+/* The bins of a list in batches. */
+static void sum_list(const struct deform_roi_pool_args *a, struct tile *tile,
+                     struct deform_roi_pool_batch *batch, int64_t list) {
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  for (uint32_t i = tiles->starts[list]; i < tiles->starts[list + 1]; i++) {
+    const uint32_t entry = tiles->entries[i];
+    if (!has_room(batch, tile)) sum_batch(a, tile, batch, list);
+    if (take_bin(a, tile, batch, entry)) {
+      prefetch_gradient(a, entry);
+    } else if (keeps_slopes(a, list)) {
+      *slopes_at(a, entry, list) = (struct deform_roi_pool_slopes){0};
+    }
+  }
+  if (batch->bin_count > 0) sum_batch(a, tile, batch, list);
+}
+
+/* Item: a tile of grad_input. It belongs to one thread, which adds the bins in the order of the
+   lists: the sum for an element does not depend on the number of threads. */
+void MLUOP_VARIANT(deform_roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_t end,
+                                               void *scratch) {
+  const struct deform_roi_pool_args *a = vargs;
+  struct deform_roi_pool_batch *batch = (void *)((char *)scratch + a->tiles.buffer_bytes);
+  batch->taps = (void *)(batch + 1);
+  batch->bin_count = batch->visit_count = batch->tap_count = 0;
+  for (int64_t list = begin; list < end; list++) {
+    struct tile tile;
+    start_tile(a, list, scratch, &tile);
+    sum_list(a, &tile, batch, list);
+    sum_list(a, &tile, batch, a->tiles.count + tile.image);
+    if (!a->in_place) store_tile(a, &tile);
+  }
+  if (a->stream) vf_stream_end();
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_AHEAD_H_
+#define MLUOP_FAMILIES_DEFORM_ROI_POOL_AHEAD_H_
+
+/* Prefetching of a map that does not fit into the caches and of which bins, in the order of blocks,
+   need every pixel: row by row through the strip of the present bin, some rows ahead of it, a few
+   lines between the sums for one pixel and the next. More at once would be dropped by the CPU. */
+
+#include "families/deform_roi_pool/gather.h"
+
+/* Vectors of channels that are summed in registers at once, and lines that are prefetched then: a
+   quarter of what is read. */
+enum { SUMS = VL == 16 ? 16 : 8, LINES = SUMS * VL >= 64 ? SUMS * VL / 64 : 1 };
+
+enum { ROWS_AHEAD = 16 };
+
+struct ahead {
+  const char *next, *end; /* of the lines to prefetch with the present bin */
+  int64_t strip, row;     /* where they are: strip of which image, row of the map */
+  int64_t done;           /* bytes of that row of the strip */
+};
+
+/* The lines for the bin `item`. */
+static inline void look_ahead(const struct deform_roi_pool_args *a, int64_t item,
+                              const struct bin_taps *taps, struct ahead *ahead) {
+  const struct deform_roi_pool_bin *bin = &a->bins[item];
+  const int shift = a->blocks.shift, strip_shift = shift + a->blocks.strip_shift;
+  const int64_t row = middle_pixel(bin->y, taps->roi->bin_h, a->H) >> shift << shift;
+  const int64_t in_image = middle_pixel(bin->x, taps->roi->bin_w, a->W) >> strip_shift;
+  const int64_t strip = taps->roi->image * a->blocks.strips + in_image;
+  if (strip != ahead->strip || row > ahead->row) {
+    *ahead = (struct ahead){.strip = strip, .row = row};
+  }
+  const int64_t last = row + ROWS_AHEAD < a->H ? row + ROWS_AHEAD : a->H;
+  if (ahead->row >= last) {
+    ahead->next = ahead->end = a->input;
+    return;
+  }
+  const int64_t element = a->is_half ? 2 : 4, begin = in_image << strip_shift;
+  const int64_t end = begin + (INT64_C(1) << strip_shift);
+  const int64_t width = ((end < a->W ? end : a->W) - begin) * a->C * element;
+  const int64_t pixel = (taps->roi->image * a->H + ahead->row) * a->W + begin;
+  const int64_t steps = taps->rows * taps->cols * (a->C / (SUMS * VL));
+  const int64_t left = width - ahead->done;
+  const int64_t bytes = steps * LINES * 64 < left ? steps * LINES * 64 : left;
+  ahead->next = (const char *)a->input + pixel * a->C * element + ahead->done;
+  ahead->end = ahead->next + bytes;
+  ahead->done += bytes;
+  if (ahead->done == width) {
+    ahead->row++;
+    ahead->done = 0;
+  }
+}
+
+MLUOP_INLINE void prefetch_ahead(struct ahead *ahead) {
+  for (int k = 0; k < LINES; k++) mluop_prefetch(ahead->next + k * 64);
+  if (ahead->next + LINES * 64 < ahead->end) ahead->next += LINES * 64;
+}
+
+#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_AHEAD_H_ */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "core/contract.h"
+#include "families/deform_roi_pool/tiles.h"
+#include "vector/half.h"
+
+/* The tensors, forward and backward: POOLED is output or grad_output. */
+enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
+
+/* ---------------------------------------------------------------------------------- checks */
+
+/* Before any other rule about its dims: a map of no images, or one that was never set. */
+static bool check_images(struct mluop_call *call, const struct mluop_rule *rule,
+                         mluOpStatus_t *status) {
+  const struct mluop_tensor *input = &call->tensors[INPUT];
+  if (input->desc->dim_nb > 0 && input->desc->dims[0] > 0) return true;
+  *status = mluop_fail(rule->status, call->api, "%s: %s, expected images", input->name,
+                       input->desc->dim_nb > 0 ? "dim 0 is 0" : "has no dims");
+  return false;
+}
+
+/* What is optional is there with descriptor and data, or not at all, and so are all such tensors
+   of a call. */
+static bool check_optional(struct mluop_call *call, const struct mluop_rule *rule,
+                           mluOpStatus_t *status) {
+  const struct mluop_tensor *offset = &call->tensors[OFFSET];
+  for (int i = OFFSET; i < MLUOP_MAX_TENSORS; i++) {
+    const struct mluop_tensor *tensor = &call->tensors[i];
+    if (tensor->name == NULL || !tensor->optional) continue;
+    if ((tensor->desc != NULL) != (tensor->data != NULL)) {
+      *status = mluop_fail(rule->status, call->api, "%s is %s, but %s_desc is %s", tensor->name,
+                           tensor->data != NULL ? "given" : "NULL", tensor->name,
+                           tensor->desc != NULL ? "given" : "NULL");
+      return false;
+    }
+    if ((tensor->desc != NULL) != (offset->desc != NULL)) {
+      *status = mluop_fail(rule->status, call->api, "%s is %s, but %s is %s", tensor->name,
+                           tensor->desc != NULL ? "given" : "NULL", offset->name,
+                           offset->desc != NULL ? "given" : "NULL");
+      return false;
+    }
+  }
+  return true;
+}
+
+static const struct mluop_rule rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_images},
+    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS) | MLUOP_BIT(POOLED)},
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(INPUT)},
+    {.check = CHECK_LAYOUT,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT),
+     .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_RANK,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT),
+     .value = 4},
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
+    {.check = CHECK_SAME_DTYPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(ROIS) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT),
+     .value = INPUT},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .value = 2},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .text = "R 5"},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_height", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_width", .value = 1},
+    {.check = CHECK_SAME_DTYPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET),
+     .value = INPUT},
+    {.check = CHECK_RANK,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET),
+     .value = 4},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET),
+     .text = "R 2 pooled_height pooled_width"},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT),
+     .text = "N H W C"},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(POOLED),
+     .text = "R pooled_height pooled_width C"},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_optional},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+/* The image of a RoI is a number in its data: truncated toward zero, it must exist. */
+static bool images_hold(const struct mluop_call *call, const struct deform_roi_pool_args *args,
+                        mluOpStatus_t *status) {
+  for (int64_t r = 0; r < args->R; r++) {
+    const float image = args->is_half
+                            ? mluop_half_to_float(((const uint16_t *)args->rois_data)[r * 5])
+                            : ((const float *)args->rois_data)[r * 5];
+    if (image > -1.0f && image < 2147483648.0f && (int64_t)image < args->N) continue;
+    *status = mluop_fail(BAD_PARAM, call->api,
+                         "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
+                         " images, counted from 0",
+                         r, (double)image, args->N);
+    return false;
+  }
+  return true;
+}
+
+/* ----------------------------------------------------------------------------------- calls */
+
+static struct deform_roi_pool_args args_of(const struct mluop_call *call, float spatial_scale,
+                                           float gamma) {
+  return (struct deform_roi_pool_args){
+      .input = call->tensors[INPUT].data,
+      .rois_data = call->tensors[ROIS].data,
+      .offset = call->tensors[OFFSET].data,
+      .N = mluop_extent(call, 'N'),
+      .H = mluop_extent(call, 'H'),
+      .W = mluop_extent(call, 'W'),
+      .C = mluop_extent(call, 'C'),
+      .R = mluop_extent(call, 'R'),
+      .pooled_h = call->scalars[0].value,
+      .pooled_w = call->scalars[1].value,
+      .sampling_ratio = call->scalars[2].value,
+      .spatial_scale = spatial_scale,
+      .gamma = gamma,
+      .is_half = mluop_is_half(call, INPUT),
+  };
+}
+
+/* What both directions do before their own kernels. */
+static bool prepare(const struct mluop_call *call, struct deform_roi_pool_args *args,
+                    mluOpStatus_t *status) {
+  if (!images_hold(call, args, status)) return false;
+  const size_t bytes = mluop_deform_roi_pool_plan(call->handle, args);
+  void *scratch = mluop_scratch(call->handle, bytes);
+  if (scratch == NULL) {
+    *status = mluop_no_scratch(call, bytes);
+    return false;
+  }
+  mluop_deform_roi_pool_prepare(call->handle, args, scratch);
+  return true;
+}
+
+mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
+                                        const mluOpTensorDescriptor_t input_desc, const void *input,
+                                        const mluOpTensorDescriptor_t rois_desc, const void *rois,
+                                        const mluOpTensorDescriptor_t offset_desc,
+                                        const void *offset, const int pooled_height,
+                                        const int pooled_width, const float spatial_scale,
+                                        const int sampling_ratio, const float gamma,
+                                        const mluOpTensorDescriptor_t output_desc, void *output) {
+  struct mluop_call call = {
+      .api = "mluOpDeformRoiPoolForward",
+      .handle = handle,
+      .tensors = {[POOLED] = {"output", output_desc, output, .output = true},
+                  [INPUT] = {"input", input_desc, input, .output = false},
+                  [ROIS] = {"rois", rois_desc, rois, .output = false},
+                  [OFFSET] = {"offset", offset_desc, offset, .optional = true}},
+      .scalars = {{"pooled_height", pooled_height},
+                  {"pooled_width", pooled_width},
+                  {"sampling_ratio", sampling_ratio}}};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
+  args.output = output;
+  if (!prepare(&call, &args, &status)) return status;
+  mluop_deform_roi_pool_run_forward(handle, &args);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpDeformRoiPoolBackward(
+    const mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,
+    const void *grad_output, const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t rois_desc, const void *rois,
+    const mluOpTensorDescriptor_t offset_desc, const void *offset, const int pooled_height,
+    const int pooled_width, const float spatial_scale, const int sampling_ratio, const float gamma,
+    const mluOpTensorDescriptor_t grad_input_desc, void *grad_input,
+    const mluOpTensorDescriptor_t grad_offset_desc, void *grad_offset) {
+  struct mluop_call call = {
+      .api = "mluOpDeformRoiPoolBackward",
+      .handle = handle,
+      .tensors = {[POOLED] = {"grad_output", grad_output_desc, grad_output, .output = false},
+                  [INPUT] = {"input", input_desc, input, .output = false},
+                  [ROIS] = {"rois", rois_desc, rois, .output = false},
+                  [OFFSET] = {"offset", offset_desc, offset, .optional = true},
+                  [GRAD_INPUT] = {"grad_input", grad_input_desc, grad_input, .output = true},
+                  [GRAD_OFFSET] = {"grad_offset", grad_offset_desc, grad_offset, .output = true,
+                                   .optional = true}},
+      .scalars = {{"pooled_height", pooled_height},
+                  {"pooled_width", pooled_width},
+                  {"sampling_ratio", sampling_ratio}}};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
+  args.grad_output = grad_output;
+  args.grad_input = grad_input;
+  args.grad_offset = grad_offset;
+  if (!prepare(&call, &args, &status)) return status;
+  mluop_deform_roi_pool_run_tiles(handle, &args);
+  return MLUOP_STATUS_SUCCESS;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/gather.h"
+#include "families/deform_roi_pool/tile.h"
+
+/* Vectors of channels whose gradients are held in registers at once. */
+enum { VECTORS = VL == 16 ? 16 : 8 };
+
+/* The gradient of a bin is prefetched while so many bins before it are worked on. */
+enum { AHEAD = 2 };
+
+/* Sums over channels, a lane each: gradient times the slope of the value. */
+struct slopes {
+  vf x, y;
+};
+
+/* Adds `count` vectors of channels from c, or one of `part` channels. A pixel is multiplied by the
+   gradient first: it is loaded once for both sums. */
+MLUOP_INLINE void add_slopes(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
+                             int64_t c, int count, int64_t part, int is_half,
+                             struct slopes *slopes) {
+  vf g[VECTORS];
+  for (int k = 0; k < count; k++) {
+    const int64_t at = taps->index * a->C + c + k * VL;
+    g[k] = part == VL ? vf_load_as(a->grad_output, at, is_half)
+                      : vf_load_part_as(a->grad_output, at, part, is_half);
+  }
+  vf x = slopes->x, y = slopes->y;
+  for (int64_t i = 0; i < taps->rows; i++) {
+    const int64_t row = row_of_pixels(a, taps, i);
+    for (int64_t j = 0; j < taps->cols; j++) {
+      const int64_t pixel = (row + taps->col[j].at) * a->C + c;
+      vf sum[4];
+      for (int k = 0; k < 4; k++) sum[k] = vf_set(0.0f);
+      for (int k = 0; k < count; k++) {
+        const vf value = part == VL ? vf_load_as(a->input, pixel + k * VL, is_half)
+                                    : vf_load_part_as(a->input, pixel, part, is_half);
+        sum[k % 4] = vf_fma(g[k], value, sum[k % 4]);
+      }
+      const vf product = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      x = vf_fma(vf_set(taps->row[i].slope * taps->col[j].step), product, x);
+      y = vf_fma(vf_set(taps->row[i].step * taps->col[j].slope), product, y);
+    }
+  }
+  slopes->x = x;
+  slopes->y = y;
+}
+
+/* The sums over all pixels of a bin. */
+MLUOP_INLINE struct deform_roi_pool_slopes whole_bin(const struct deform_roi_pool_args *a,
+                                                     const struct bin_taps *taps, int is_half) {
+  struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
+  int64_t c = 0;
+  for (; c + VECTORS * VL <= a->C; c += VECTORS * VL) {
+    add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
+  }
+  for (; c + VL <= a->C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
+  if (c < a->C) add_slopes(a, taps, c, 1, a->C - c, is_half, &slopes);
+  return (struct deform_roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+}
+
+/* The sums over the tiles of a bin, in their order. */
+static struct deform_roi_pool_slopes sum_tiles(const struct deform_roi_pool_args *a, int64_t item) {
+  const struct deform_roi_pool_place *place = &a->tiles.places[item];
+  const struct deform_roi_pool_slopes *slopes = a->tiles.slopes + item * a->tiles.max_tiles;
+  struct deform_roi_pool_slopes sum = slopes[0];
+  for (int i = 1; i < place->down * place->across; i++) {
+    sum.x += slopes[i].x;
+    sum.y += slopes[i].y;
+  }
+  return sum;
+}
+
+/* A bin without samples has the gradient 0, also if its RoI is infinite. */
+static float scaled(float gamma, float size, float slope) {
+  return slope == 0.0f ? 0.0f : gamma * size * slope;
+}
+
+/* Whether all pixels of a bin are needed: the tiles have not summed its slopes. */
+MLUOP_INLINE int is_whole(const struct deform_roi_pool_args *a, int64_t item) {
+  return a->tiles.slopes == NULL || a->tiles.places[item].list >= a->tiles.count;
+}
+
+/* Item: a bin, in the order of `bins`. */
+void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin, int64_t end,
+                                                void *scratch) {
+  const struct deform_roi_pool_args *a = vargs;
+  const int64_t plane = a->pooled_h * a->pooled_w;
+  struct bin_taps taps;
+  place_taps(a, scratch, 1, &taps);
+  for (int64_t item = begin; item < end; item++) {
+    struct deform_roi_pool_slopes slopes;
+    if (is_whole(a, item)) {
+      if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
+      describe_bin(a, item, 1, &taps);
+      slopes = a->is_half ? whole_bin(a, &taps, 1) : whole_bin(a, &taps, 0);
+    } else {
+      slopes = sum_tiles(a, item);
+    }
+    const struct deform_roi_pool_roi *roi = &a->rois[a->bins[item].roi];
+    const int64_t index = a->bins[item].index, at = index + index / plane * plane;
+    mluop_store_as(a->grad_offset, at, scaled(a->gamma, roi->width, slopes.x), a->is_half);
+    mluop_store_as(a->grad_offset, at + plane, scaled(a->gamma, roi->height, slopes.y), a->is_half);
+  }
+}

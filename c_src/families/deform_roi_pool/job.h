@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_
+#define MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a bin takes from one pixel row or column of the map: the means over the samples of the bin,
+   those outside the map counting as nothing, of three factors. With the sample between `low` and
+   `high` of its axis, at `at`:
+     weight  1 - frac at low, frac at high: the bilinear weights
+     slope   high - at at low, at - low at high: the same, but not clamped to the map
+     step    -1 at low, +1 at high
+   The sum over a bin's samples of a product of one factor per axis is the sum, over its rows and
+   columns, of the products of these. */
+struct deform_roi_pool_tap {
+  int32_t at;
+  float weight, slope, step;
+};
+
+/* Geometry of a RoI on the map. A grid of 0 or less has no samples. */
+struct deform_roi_pool_roi {
+  float x, y, width, height, bin_w, bin_h;
+  int32_t image, grid_w, grid_h;
+};
+
+/* Bin `index` = (r * pooled_h + ph) * pooled_w + pw. Its samples start at (x, y). */
+struct deform_roi_pool_bin {
+  float x, y;
+  uint32_t roi, index;
+};
+
+/* For the cache, bins are worked on in the order of small blocks of the map: strips from left to
+   right, in a strip rows of blocks from top to bottom. */
+struct deform_roi_pool_blocks {
+  int shift;       /* a block has 2^shift x 2^shift pixels */
+  int strip_shift; /* a strip is 2^strip_shift blocks wide */
+  int64_t down, strips, count;
+};
+
+/* grad_input is cut into tiles, each of which belongs to one thread. A list per tile has the bins
+   that may touch it; a bin that may touch more than `max_tiles` is in the list of its image
+   instead. */
+enum { DEFORM_ROI_POOL_TILE_PIXELS = 1024, DEFORM_ROI_POOL_TILE_SIDE = 64 };
+
+/* The lists of a bin: `across` of each of `down` rows of tiles. */
+struct deform_roi_pool_place {
+  uint32_t list;
+  uint16_t down, across;
+};
+
+/* What a bin has from the pixels of a tile for the gradient of its offset: sums over the channels
+   of gradient times slope. */
+struct deform_roi_pool_slopes {
+  float x, y;
+};
+
+struct deform_roi_pool_tiles {
+  int shift_h, shift_w;        /* a tile has 2^shift_h rows and 2^shift_w columns */
+  int64_t down, across, count; /* tiles of an image, and of all */
+  size_t buffer_bytes;         /* for the sums of a tile; 0 if they are in place */
+  int64_t lists;               /* one for each tile, then one for each image */
+  int64_t max_tiles;           /* that one bin is in the lists of; less than 2^16 */
+  int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
+  struct deform_roi_pool_place *places; /* of `bins` */
+  uint32_t *next;                       /* [chunks][lists]: where the next entry of a chunk goes */
+  uint32_t *starts;                     /* list t is entries[starts[t]] to entries[starts[t + 1]] */
+  uint32_t *entries;                    /* places in `bins`, in their order */
+  struct deform_roi_pool_slopes
+      *slopes; /* [bins][max_tiles], the tiles as in the place of the bin */
+};
+
+/* A tile takes bins by batches, and sorts what they do by pixel. */
+enum {
+  DEFORM_ROI_POOL_BATCH_BINS = 256,
+  DEFORM_ROI_POOL_BATCH_VISITS = 8192,
+  DEFORM_ROI_POOL_BATCH_TAPS = 4096 /* and those of one bin more */
+};
+
+/* A bin, by its number in the batch, touches a pixel: factors of its gradient for grad_input, and
+   of gradient times pixel for the slopes. */
+struct deform_roi_pool_visit {
+  uint32_t bin;
+  float weight, x, y;
+};
+
+struct deform_roi_pool_batch {
+  float slopes[DEFORM_ROI_POOL_BATCH_BINS][2][16]; /* along x and y, a vector of sums each */
+  struct deform_roi_pool_visit visits[DEFORM_ROI_POOL_BATCH_VISITS];
+  struct {
+    const struct deform_roi_pool_tap *row, *col;
+    int64_t rows, cols;
+    int64_t gradient; /* its first element in grad_output */
+    uint32_t entry;   /* its place in all bins */
+  } bins[DEFORM_ROI_POOL_BATCH_BINS];
+  uint32_t starts[DEFORM_ROI_POOL_TILE_PIXELS + 2]; /* of the visits of each pixel */
+  int64_t bin_count, visit_count, tap_count;
+  struct deform_roi_pool_tap *taps;
+};
+
+struct deform_roi_pool_args {
+  const void *input;       /* [N, H, W, C] */
+  const void *rois_data;   /* [R, 5]: image, x1, y1, x2, y2 */
+  const void *offset;      /* [R, 2, pooled_h, pooled_w] or NULL: x, then y */
+  const void *grad_output; /* [R, pooled_h, pooled_w, C] */
+  void *output;            /* like grad_output */
+  void *grad_input;        /* like input */
+  void *grad_offset;       /* like offset */
+  int64_t N, H, W, C, R, pooled_h, pooled_w;
+  int64_t sampling_ratio;
+  float spatial_scale, gamma;
+  int is_half;
+  int stream;                   /* a float result is larger than the caches */
+  int in_place;                 /* grad_input is cleared first, and its tiles are added to it */
+  int dense;                    /* tiles are cleared as a whole, not the pixels that are touched */
+  int64_t parts, part_channels; /* forward: the channels of a bin are shared out */
+  int look_ahead;               /* bins need the whole map: forward prefetches its rows */
+  double bin_pixels;            /* that a bin reads, on average and roughly */
+  int64_t max_taps_h, max_taps_w; /* of one bin */
+  struct deform_roi_pool_blocks blocks;
+  struct deform_roi_pool_tiles tiles;
+  struct deform_roi_pool_roi *rois;
+  struct deform_roi_pool_bin *bins;          /* in the order in which they are worked on */
+  struct deform_roi_pool_bin *unsorted_bins; /* by index; `bins` itself if that is the order */
+  uint32_t *keys;                            /* the block of each unsorted bin */
+  uint32_t *block_starts;
+  void *work; /* of the threads, work_stride bytes each */
+  size_t work_stride;
+};
+
+#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_ */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/bin.h"
+
+/* Which bins touch which tiles of grad_input: a counting sort by chunks of bins. The chunks depend
+   on shapes only, and each list has the bins of a chunk behind those of the chunks before it: in
+   the order of `bins`, whatever the number of threads. */
+
+/* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
+   more; those at the rim if there are none. A NaN counts as 0. */
+static inline struct range reach(float start, float bin, int64_t extent) {
+  const float other = start + bin, rim = (float)(extent - 1);
+  float low = other < start ? other : start, high = other < start ? start : other;
+  const float slack = 1e-6f * ((high < 0.0f ? -high : high) + (low < 0.0f ? -low : low));
+  low = low - slack > 0.0f ? low - slack : 0.0f;
+  high = high + slack > 0.0f ? high + slack : 0.0f;
+  const int64_t first = (int64_t)(low < rim ? low : rim);
+  const int64_t last = (int64_t)(high < rim ? high : rim) + 1;
+  return (struct range){first < extent ? first : extent - 1, last < extent ? last + 1 : extent};
+}
+
+static struct deform_roi_pool_place place_of(const struct deform_roi_pool_args *a,
+                                             const struct deform_roi_pool_bin *bin) {
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
+  const struct range rows = reach(bin->y, roi->bin_h, a->H);
+  const struct range cols = reach(bin->x, roi->bin_w, a->W);
+  const int64_t top = rows.begin >> tiles->shift_h, left = cols.begin >> tiles->shift_w;
+  const int64_t down = ((rows.end - 1) >> tiles->shift_h) - top + 1;
+  const int64_t across = ((cols.end - 1) >> tiles->shift_w) - left + 1;
+  if (down * across > tiles->max_tiles) {
+    return (struct deform_roi_pool_place){(uint32_t)(tiles->count + roi->image), 1, 1};
+  }
+  const int64_t list = (roi->image * tiles->down + top) * tiles->across + left;
+  return (struct deform_roi_pool_place){(uint32_t)list, (uint16_t)down, (uint16_t)across};
+}
+
+static struct range chunk_of(const struct deform_roi_pool_args *a, int64_t chunk) {
+  const int64_t bins = a->R * a->pooled_h * a->pooled_w, begin = chunk * a->tiles.chunk;
+  return (struct range){begin, begin + a->tiles.chunk < bins ? begin + a->tiles.chunk : bins};
+}
+
+/* Item: a chunk. Finds the places of its bins, and counts its entries of each list. */
+void MLUOP_VARIANT(deform_roi_pool_count)(const void *vargs, int64_t begin, int64_t end,
+                                          void *scratch) {
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  for (int64_t chunk = begin; chunk < end; chunk++) {
+    const struct range bins = chunk_of(a, chunk);
+    uint32_t *counts = tiles->next + chunk * tiles->lists;
+    memset(counts, 0, (size_t)tiles->lists * sizeof(*counts));
+    for (int64_t i = bins.begin; i < bins.end; i++) {
+      const struct deform_roi_pool_place place = place_of(a, &a->bins[i]);
+      tiles->places[i] = place;
+      for (int y = 0; y < place.down; y++) {
+        for (int x = 0; x < place.across; x++) counts[place.list + y * tiles->across + x]++;
+      }
+    }
+  }
+}
+
+/* One item: turns the counts into where the entries go. */
+void MLUOP_VARIANT(deform_roi_pool_starts)(const void *vargs, int64_t begin, int64_t end,
+                                           void *scratch) {
+  (void)begin;
+  (void)end;
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  uint32_t total = 0;
+  for (int64_t list = 0; list < tiles->lists; list++) {
+    tiles->starts[list] = total;
+    for (int64_t chunk = 0; chunk < tiles->chunks; chunk++) {
+      uint32_t *next = &tiles->next[chunk * tiles->lists + list];
+      const uint32_t count = *next;
+      *next = total;
+      total += count;
+    }
+  }
+  tiles->starts[tiles->lists] = total;
+}
+
+/* Item: a chunk. Puts its bins into the lists. */
+void MLUOP_VARIANT(deform_roi_pool_list)(const void *vargs, int64_t begin, int64_t end,
+                                         void *scratch) {
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  for (int64_t chunk = begin; chunk < end; chunk++) {
+    const struct range bins = chunk_of(a, chunk);
+    uint32_t *next = tiles->next + chunk * tiles->lists;
+    for (int64_t i = bins.begin; i < bins.end; i++) {
+      const struct deform_roi_pool_place place = tiles->places[i];
+      for (int y = 0; y < place.down; y++) {
+        for (int x = 0; x < place.across; x++) {
+          tiles->entries[next[place.list + y * tiles->across + x]++] = (uint32_t)i;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_PLAN_H_
+#define MLUOP_FAMILIES_DEFORM_ROI_POOL_PLAN_H_
+
+/* How the work of a call is ordered and shared out, and the memory for that. */
+
+#include "core/internal.h"
+#include "families/deform_roi_pool/job.h"
+
+/* Expects the extents, parameters and data of `args`; everything else is set here. */
+
+/* The bytes of scratch memory that a call needs. */
+size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_args *args);
+
+/* Hands out the memory, finds the bins and puts them in order. */
+void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
+                                   void *scratch);
+
+/* Runs a kernel over all bins. */
+void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
+                                    mluop_kernel *kernel);
+
+/* Computes the output. */
+void mluop_deform_roi_pool_run_forward(mluOpHandle_t handle, struct deform_roi_pool_args *args);
+
+/* For the plan and its tiles alone. */
+
+/* Memory that a thread works on at a time: half of a usual L2 cache. */
+enum { DEFORM_ROI_POOL_NEAR_BYTES = 1 << 19 };
+
+/* A share of work that is worth a thread, in nanoseconds. */
+enum { DEFORM_ROI_POOL_SHARE_COST = 20000 };
+
+static inline int64_t mluop_deform_roi_pool_bins(const struct deform_roi_pool_args *args) {
+  return args->R * args->pooled_h * args->pooled_w;
+}
+
+/* What a bin costs on average, in nanoseconds. */
+int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args);
+
+/* Memory that is handed out from its beginning; without any, its size is found. */
+struct deform_roi_pool_arena {
+  char *memory;
+  size_t used;
+};
+
+void *mluop_deform_roi_pool_take(struct deform_roi_pool_arena *arena, int64_t count, size_t size);
+
+#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_PLAN_H_ */

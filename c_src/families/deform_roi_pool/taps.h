@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_TAPS_H_
+#define MLUOP_FAMILIES_DEFORM_ROI_POOL_TAPS_H_
+
+/* Merges the samples of a bin along each axis into one tap per pixel row or column.
+
+   A sample touches its pixels even with weight 0, and 0 * infinity is NaN. So that merging changes
+   nothing, a pixel that some samples touch with weight 0 and others with more gets a second tap, of
+   weight 0. */
+
+#include "families/deform_roi_pool/bin.h"
+#include "shared/bilinear.h"
+
+/* Up to so many samples per pixel each one is computed. Beyond, those between the same two pixels
+   are counted by binary search: exactly if they take at most so many different coordinates, and
+   otherwise at the mean of their coordinates before rounding (the roundings of so many different
+   coordinates cancel to a few 1e-7 of a weight). */
+enum { MANY_SAMPLES = 256 };
+
+/* Up to so many samples of an axis are merged in one loop of floats. */
+enum { FEW_SAMPLES = 64 };
+
+/* The sums over the samples so far for a pixel that later samples may touch as well. */
+struct pending {
+  double weight, slope, step;
+  int touched, touched_by_zero;
+};
+
+struct merger {
+  struct pending low, high; /* of the pixels at, at + 1 */
+  int64_t at;
+  double mean;       /* 1 / grid */
+  struct range clip; /* pixels that get taps */
+  struct deform_roi_pool_tap *taps;
+  int64_t count;
+};
+
+MLUOP_INLINE void put_tap(struct merger *m, int64_t at, const struct pending *sum) {
+  if (!sum->touched || at < m->clip.begin || at >= m->clip.end) return;
+  m->taps[m->count++] =
+      (struct deform_roi_pool_tap){(int32_t)at, (float)(sum->weight * m->mean),
+                                   (float)(sum->slope * m->mean), (float)(sum->step * m->mean)};
+  if (sum->touched_by_zero && sum->weight != 0.0) {
+    m->taps[m->count++] = (struct deform_roi_pool_tap){.at = (int32_t)at};
+  }
+}
+
+/* Makes `at` the lower of the two pending pixels; it is not below the present one. */
+MLUOP_INLINE void move_to(struct merger *m, int64_t at) {
+  if (at == m->at) return;
+  const struct pending none = {0};
+  put_tap(m, m->at, &m->low);
+  if (at == m->at + 1) {
+    m->low = m->high;
+  } else {
+    put_tap(m, m->at + 1, &m->high);
+    m->low = none;
+  }
+  m->high = none;
+  m->at = at;
+}
+
+/* `count` samples between the same pixels: their mean fraction of the way from low to high, and
+   their mean coordinate before clamping. */
+MLUOP_INLINE void add_samples(struct merger *m, int64_t count, const struct mluop_axis *where,
+                              double at, double frac_low, double frac_high) {
+  const double n = (double)count;
+  move_to(m, where->low);
+  m->low.weight += n * frac_low;
+  m->low.slope += n * ((double)where->high - at);
+  m->low.step -= n;
+  m->low.touched = 1;
+  struct pending *high = where->high == where->low ? &m->low : &m->high;
+  high->weight += n * frac_high;
+  high->slope += n * (at - (double)where->low);
+  high->step += n;
+  high->touched = 1;
+  high->touched_by_zero |= frac_high == 0.0;
+}
+
+/* Samples at one and the same coordinate, which is inside. */
+MLUOP_INLINE void add_coordinate(struct merger *m, int64_t count, float at, int64_t extent) {
+  struct mluop_axis where = {0};
+  if (!mluop_axis_at(at, extent, &where)) return;
+  add_samples(m, count, &where, (double)at, (double)(1.0f - where.frac), (double)where.frac);
+}
+
+/* The end of the samples that lie between the same two pixels as sample `begin`, and on the same
+   side of 0, up to which coordinates are clamped. */
+static inline int64_t cell_end(const struct axis *axis, struct range samples, float at) {
+  if (at < 0.0f) return first_sample_from(axis, samples.begin, samples.end, 0.0f);
+  const int64_t low = (int64_t)at;
+  if (low >= axis->extent - 1) return samples.end;
+  return first_sample_from(axis, samples.begin, samples.end, (float)(low + 1));
+}
+
+/* All samples of one cell, which are many, by their distinct coordinates or by their mean. */
+static inline void add_cell(struct merger *m, const struct axis *axis, struct range cell) {
+  const float first = sample_at(axis, cell.begin), last = sample_at(axis, cell.end - 1);
+  const int64_t distinct = (int64_t)mluop_bits_of_float(last) - (int64_t)mluop_bits_of_float(first);
+  if (distinct < MANY_SAMPLES && distinct > -MANY_SAMPLES) {
+    for (int64_t i = cell.begin; i < cell.end;) {
+      const float at = sample_at(axis, i);
+      const int64_t begin = i;
+      i = at < last ? first_sample_from(axis, i + 1, cell.end, next_above(at)) : cell.end;
+      add_coordinate(m, i - begin, at, axis->extent);
+    }
+    return;
+  }
+  struct mluop_axis where = {0};
+  if (!mluop_axis_at(first, axis->extent, &where)) return;
+  if (first == (float)where.low) { /* only a first sample touches a pixel with the weight 0 */
+    add_coordinate(m, 1, first, axis->extent);
+    cell.begin++;
+  }
+  const double middle = (double)(cell.begin + cell.end) * 0.5; /* of the numbers i + 0.5 */
+  const double position = axis->bin < 0.0f ? (double)axis->grid - middle : middle;
+  const double at = (double)axis->start + position * (double)axis->bin / (double)axis->grid;
+  double frac = first < 0.0f || where.high == where.low ? 0.0 : at - (double)where.low;
+  frac = frac < 0.0 ? 0.0 : frac > 1.0 ? 1.0 : frac;
+  add_samples(m, cell.end - cell.begin, &where, at, 1.0 - frac, frac);
+}
+
+/* All samples in `samples`, which are inside, one by one or a cell at a time. */
+static inline void merge_samples(struct merger *m, const struct axis *axis, struct range samples,
+                                 int64_t cells) {
+  if (samples.end - samples.begin <= MANY_SAMPLES * cells) {
+    for (int64_t i = samples.begin; i < samples.end; i++) {
+      add_coordinate(m, 1, sample_at(axis, i), axis->extent);
+    }
+    return;
+  }
+  for (int64_t i = samples.begin; i < samples.end;) {
+    const struct range rest = {i, samples.end};
+    const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
+    if (cell.end - cell.begin > MANY_SAMPLES) {
+      add_cell(m, axis, cell);
+      i = cell.end;
+    } else {
+      for (; i < cell.end; i++) add_coordinate(m, 1, sample_at(axis, i), axis->extent);
+    }
+  }
+}
+
+/* All samples of the axis. */
+static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, struct range clip,
+                                                   struct deform_roi_pool_tap *taps) {
+  const struct range samples = samples_within(axis, clip);
+  if (samples.begin >= samples.end) return 0;
+  const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
+  const int64_t cells = (int64_t)last - (int64_t)first + 1;
+  struct merger m = {
+      .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
+  merge_samples(&m, axis, samples, cells);
+  move_to(&m, INT64_MAX / 2);
+  return m.count;
+}
+
+/* The usual case: few samples, none at the rim of the map, and none with a weight of 0. Returns -1
+   if there is one. A sample stores the sums so far of its two pixels: over those of the sample
+   before, behind them, or over one of them. */
+MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes,
+                               struct deform_roi_pool_tap *taps) {
+  const float mean = 1.0f / (float)axis->grid;
+  float previous = -2.0f, low_sum = 0.0f, high_sum = 0.0f, low_step = 0.0f, high_step = 0.0f;
+  int special = 0;
+  int64_t count = -2;
+  for (int64_t i = 0; i < axis->grid; i++) {
+    const float at = sample_at(axis, i);
+    const int32_t low = (int32_t)at;
+    const float frac = at - (float)low, moved = (float)low - previous;
+    previous = (float)low;
+    special |= frac <= 0.0f;
+    if (moved != 0.0f) {
+      low_sum = moved == 1.0f ? high_sum : 0.0f;
+      low_step = moved == 1.0f ? high_step : 0.0f;
+      high_sum = high_step = 0.0f;
+      count += moved < 2.0f ? 1 : 2;
+    }
+    low_sum += (1.0f - frac) * mean;
+    high_sum += frac * mean;
+    low_step -= mean;
+    high_step += mean;
+    struct deform_roi_pool_tap *tap = taps + count;
+    tap[0].at = low;
+    tap[0].weight = low_sum;
+    tap[1].at = low + 1;
+    tap[1].weight = high_sum;
+    if (slopes) {
+      tap[0].slope = low_sum;
+      tap[0].step = low_step;
+      tap[1].slope = high_sum;
+      tap[1].step = high_step;
+    }
+  }
+  return special ? -1 : count + 2;
+}
+
+MLUOP_INLINE void set_tap(struct deform_roi_pool_tap *tap, int32_t at, float weight, float step,
+                          int slopes) {
+  tap->at = at;
+  tap->weight = weight;
+  if (slopes) {
+    tap->slope = weight;
+    tap->step = step;
+  }
+}
+
+/* The same for two samples, the most usual number, without branches that depend on where they lie:
+   they share both pixels, or one, or none. */
+MLUOP_INLINE int64_t merge_two(const struct axis *axis, int slopes,
+                               struct deform_roi_pool_tap *taps) {
+  const float a = sample_at(axis, 0), b = sample_at(axis, 1);
+  const int32_t low_a = (int32_t)a, low_b = (int32_t)b, apart = low_b - low_a;
+  const float frac_a = a - (float)low_a, frac_b = b - (float)low_b;
+  if ((frac_a <= 0.0f) | (frac_b <= 0.0f)) return -1;
+  const float both = (float)(apart == 0), one = (float)(apart == 1);
+  const float a0 = 0.5f * (1.0f - frac_a), a1 = 0.5f * frac_a;
+  const float b0 = 0.5f * (1.0f - frac_b), b1 = 0.5f * frac_b;
+  set_tap(taps, low_a, a0 + both * b0, -0.5f - 0.5f * both, slopes);
+  set_tap(taps + 1, low_a + 1, a1 + both * b1 + one * b0, 0.5f + 0.5f * both - 0.5f * one, slopes);
+  set_tap(taps + 2, low_b + (apart == 1), one * b1 + (1.0f - one) * b0, one - 0.5f, slopes);
+  set_tap(taps + 3, low_b + 1, b1, 0.5f, slopes);
+  return 4 - (apart == 1) - 2 * (apart == 0);
+}
+
+MLUOP_INLINE int64_t clip_taps(struct deform_roi_pool_tap *taps, int64_t count, struct range clip) {
+  int64_t first = 0;
+  while (first < count && taps[first].at < clip.begin) first++;
+  while (count > first && taps[count - 1].at >= clip.end) count--;
+  for (int64_t i = first; first > 0 && i < count; i++) taps[i - first] = taps[i];
+  return count - first;
+}
+
+/* The taps of an axis on the pixels in `clip`, in ascending order; their number is returned. There
+   are at most two per pixel, and at most four per sample. Without `slopes` only weights are sure to
+   be set. */
+MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int slopes,
+                               struct deform_roi_pool_tap *taps) {
+  if (axis->grid > 0 && axis->grid <= FEW_SAMPLES) {
+    const float first = sample_at(axis, 0), last = sample_at(axis, axis->grid - 1);
+    if (first > 0.0f && last < (float)(axis->extent - 1)) {
+      const int64_t count =
+          axis->grid == 2 ? merge_two(axis, slopes, taps) : merge_few(axis, slopes, taps);
+      if (count >= 0) return clip_taps(taps, count, clip);
+    }
+  }
+  return merge_any(axis, clip, taps);
+}
+
+#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_TAPS_H_ */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/tiles.h"
+
+/* Tiles have up to so many floats: a part of the L2 cache. Maps that would have few of them are cut
+   into more, but not into smaller ones than these. */
+enum { TILE_FLOATS = 1 << 17, LEAST_TILE_FLOATS = 1 << 12, MIN_TILES = 16, TILE_SHIFT_H = 4 };
+
+/* The tiles that a bin may be in the lists of, if there are not few entries in all. */
+enum { MAX_TILES = 16, FEW_ENTRIES = 1 << 15 };
+
+/* So many bins for each pixel of the map are many, so many are too many to round their sum each
+   time; a bin of so many pixels is large. */
+static const double many_visits = 2.0, too_many_visits = 256.0, large_bin = 1024.0;
+
+/* Of so few channels a visit to a pixel costs less than to sort it. */
+enum { FEW_CHANNELS = 128 };
+
+/* Bins that are put into lists together. */
+enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
+
+/* The nanoseconds of finding the lists of a bin; the bytes that are cleared in one. */
+enum { LIST_COST = 15, CLEARED_BYTES = 128 };
+
+static void count_tiles(struct deform_roi_pool_args *args) {
+  struct deform_roi_pool_tiles *tiles = &args->tiles;
+  tiles->down = ((args->H - 1) >> tiles->shift_h) + 1;
+  tiles->across = ((args->W - 1) >> tiles->shift_w) + 1;
+  tiles->count = args->N * tiles->down * tiles->across;
+}
+
+/* Whether a side of a tile, and the tile with it, may be doubled. */
+static bool may_double(const struct deform_roi_pool_args *args, int side_shift, int64_t extent) {
+  const int shift = args->tiles.shift_h + args->tiles.shift_w + 1;
+  const int64_t side = INT64_C(1) << side_shift;
+  return side < extent && side < DEFORM_ROI_POOL_TILE_SIDE &&
+         INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS && args->C << shift <= TILE_FLOATS;
+}
+
+/* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: the
+   order of the bins of a tile does not depend on the threads. */
+void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
+  struct deform_roi_pool_tiles *tiles = &args->tiles;
+  tiles->shift_h = tiles->shift_w = 0;
+  while (tiles->shift_h < TILE_SHIFT_H && may_double(args, tiles->shift_h, args->H)) {
+    tiles->shift_h++;
+  }
+  while (may_double(args, tiles->shift_w, args->W)) tiles->shift_w++;
+  while (may_double(args, tiles->shift_h, args->H)) tiles->shift_h++;
+  count_tiles(args);
+  while (tiles->count < MIN_TILES &&
+         args->C << (tiles->shift_h + tiles->shift_w) > LEAST_TILE_FLOATS &&
+         tiles->shift_h + tiles->shift_w > 0) {
+    if (tiles->shift_w >= tiles->shift_h) {
+      tiles->shift_w--;
+    } else {
+      tiles->shift_h--;
+    }
+    count_tiles(args);
+  }
+  const int64_t bins = mluop_deform_roi_pool_bins(args);
+  /* With few bins, any of them may touch all tiles. */
+  tiles->max_tiles = mluop_min(mluop_max(MAX_TILES, FEW_ENTRIES / bins), UINT32_MAX / bins);
+  tiles->lists = tiles->count + args->N;
+  tiles->chunk = mluop_max(CHUNK_BINS, mluop_div_up(bins, MAX_CHUNKS));
+  tiles->chunks = mluop_div_up(bins, tiles->chunk);
+}
+
+size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
+                                           struct deform_roi_pool_arena *arena) {
+  struct deform_roi_pool_tiles *tiles = &args->tiles;
+  const int64_t bins = mluop_deform_roi_pool_bins(args);
+  tiles->places = mluop_deform_roi_pool_take(arena, bins, sizeof(*tiles->places));
+  tiles->entries =
+      mluop_deform_roi_pool_take(arena, bins * tiles->max_tiles, sizeof(*tiles->entries));
+  tiles->next =
+      mluop_deform_roi_pool_take(arena, tiles->chunks * tiles->lists, sizeof(*tiles->next));
+  tiles->starts = mluop_deform_roi_pool_take(arena, tiles->lists + 1, sizeof(*tiles->starts));
+  if (args->offset != NULL) {
+    tiles->slopes =
+        mluop_deform_roi_pool_take(arena, bins * tiles->max_tiles, sizeof(*tiles->slopes));
+  }
+  const int64_t stride = mluop_div_up(args->C, 16) * 16;
+  tiles->buffer_bytes =
+      args->in_place ? 0 : (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
+  const int64_t taps = DEFORM_ROI_POOL_BATCH_TAPS + args->max_taps_h + args->max_taps_w;
+  return tiles->buffer_bytes + sizeof(struct deform_roi_pool_batch) +
+         (size_t)taps * sizeof(struct deform_roi_pool_tap);
+}
+
+static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
+  struct mluop_job job = {
+      .kernel = handle->kernels->deform_roi_pool_count,
+      .args = args,
+      .count = args->tiles.chunks,
+      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, LIST_COST * args->tiles.chunk),
+      .schedule = MLUOP_OWN_FIRST};
+  mluop_parallel_for(handle, &job);
+  job.kernel = handle->kernels->deform_roi_pool_starts;
+  job.count = 1;
+  mluop_parallel_for(handle, &job);
+  job.kernel = handle->kernels->deform_roi_pool_list;
+  job.count = args->tiles.chunks;
+  mluop_parallel_for(handle, &job);
+}
+
+/* Each thread clears one range of memory: that is as fast as the caches are, which short runs by
+   turns are not. */
+static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
+  const int64_t bytes = args->W * args->C * (int64_t)sizeof(float);
+  const struct mluop_job job = {
+      .kernel = handle->kernels->deform_roi_pool_clear,
+      .args = args,
+      .count = args->N * args->H,
+      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, bytes / CLEARED_BYTES),
+      .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+}
+
+/* How many bins touch a pixel, on average and roughly. */
+static double visits_per_pixel(const struct deform_roi_pool_args *args) {
+  const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
+  return visits / (double)(args->N * args->H * args->W);
+}
+
+/* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. Large bins are
+   sorted as well: their slopes then come from many tiles, and not from one thread each. */
+static bool worth_sorting(const struct deform_roi_pool_args *args) {
+  const double visits = visits_per_pixel(args);
+  if (args->offset == NULL || args->C < FEW_CHANNELS) return visits >= too_many_visits;
+  return visits >= many_visits || args->bin_pixels >= large_bin;
+}
+
+void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+  list_bins(handle, args);
+  if (args->in_place) clear(handle, args);
+  const bool by_pixel = worth_sorting(args);
+  args->dense = args->in_place || visits_per_pixel(args) >= 1.0;
+  /* In place few bins mostly wait for memory: in two jobs their work is shared out better. */
+  if (!by_pixel && args->in_place && args->C >= FEW_CHANNELS) args->tiles.slopes = NULL;
+  const int64_t items = args->tiles.count;
+  const int64_t shares = 16 * (int64_t)mluop_num_threads(handle);
+  int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
+  if (!args->in_place) cost += args->N * args->H * args->W * args->C / 16;
+  /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
+  int64_t grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost / items);
+  if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
+  const struct mluop_job job = {.kernel = by_pixel ? handle->kernels->deform_roi_pool_add_pixels
+                                                   : handle->kernels->deform_roi_pool_add_bins,
+                                .args = args,
+                                .count = items,
+                                .grain = grain,
+                                .schedule = MLUOP_OWN_FIRST,
+                                .scratch = args->work,
+                                .scratch_stride = args->work_stride};
+  mluop_parallel_for(handle, &job);
+  if (args->offset != NULL) {
+    mluop_deform_roi_pool_run_bins(handle, args, handle->kernels->deform_roi_pool_grad_offset);
+  }
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "families/masked/api.h"
+#include "families/masked/col2im.h"
+
+enum { COL = 0, IM = 3 };
+
+#define VALUES (MLUOP_BIT(COL) | MLUOP_BIT(IM))
+
+/* Bytes that are worth a second thread; channels of a thread that are worth describing every chunk
+   again; if one element in so many has a column, all that counts is how a plane is cleared. */
+enum { BLOCK_BYTES = 1 << 17, CHANNELS_PER_THREAD = 8, FEW_POSITIONS = 24 };
+
+enum { POSITIONS_PER_THREAD = 1 << 15 };
+
+/* A col without rows needs no rule of its own: its shape says that im is empty. */
+static const struct mluop_rule rules[] = {
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL), .value = 2},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = INDICES, .value = 1},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM), .value = 4},
+    {.check = CHECK_LAYOUT,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(IM),
+     .value = MLUOP_LAYOUT_NCHW},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL)},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = COL},
+    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = INDICES, .value = MLUOP_DTYPE_INT32},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(COL), .text = "C M"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INDICES, .text = "M"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM), .text = "1 C H W"},
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM)},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule data_rules[] = {
+    {.check = CHECK_WORKSPACE, .status = BAD_PARAM},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+/* Without positions, im becomes zero and nothing else is needed. */
+static const struct mluop_rule no_position_rules[] = {
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_BIT(IM)},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+/* Leaves a message if one of the indices is bad. */
+static bool indices_below(const struct mluop_call *call, int tensor, char extent) {
+  const int32_t *indices = call->tensors[tensor].data;
+  const uint32_t last = (uint32_t)(mluop_extent(call, extent) - 1);
+  const int64_t count = mluop_extent(call, 'M');
+  int64_t m = 0;
+  while (m < count && (uint32_t)indices[m] <= last) m++;
+  if (m == count) return true;
+  mluop_fail(BAD_PARAM, call->api,
+             "%s: row %" PRId64 " is %" PRId32 ", expected 0 to %" PRIu32 " (%c-1)",
+             call->tensors[tensor].name, m, indices[m], last, extent);
+  return false;
+}
+
+/* MASKED_COL2IM_BEYOND, MASKED_COL2IM_DESCENDS. */
+static uint32_t look_at_positions(mluOpHandle_t handle, struct masked_col2im_args *args) {
+  uint32_t flags = 0;
+  args->flags = &flags;
+  const struct mluop_job job = {.kernel = handle->kernels->masked_col2im_check,
+                                .args = args,
+                                .count = args->M,
+                                .grain = POSITIONS_PER_THREAD,
+                                .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+  return flags;
+}
+
+static void run(mluOpHandle_t handle, struct masked_col2im_args *args, bool ascending) {
+  const struct mluop_kernels *kernels = handle->kernels;
+  const int64_t plane_bytes = args->H * args->W * args->element_size;
+  struct mluop_job job = {.kernel = kernels->masked_col2im_any,
+                          .args = args,
+                          .count = args->C,
+                          .grain = mluop_grain(BLOCK_BYTES, plane_bytes),
+                          .schedule = MLUOP_STATIC};
+  const int64_t threads = mluop_num_threads(handle);
+  const bool few = args->M * FEW_POSITIONS < args->H * args->W && args->C >= threads;
+  if (!few && ascending) {
+    args->chunks = mluop_div_up(plane_bytes, MASKED_COL2IM_CHUNK_BYTES);
+    job.kernel = kernels->masked_col2im_ascending;
+    args->by_channel = args->C >= CHANNELS_PER_THREAD * threads;
+    if (!args->by_channel) {
+      job.count *= args->chunks;
+      job.grain = mluop_grain(BLOCK_BYTES, plane_bytes / args->chunks);
+    }
+  }
+  mluop_parallel_for(handle, &job);
+}
+
+mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const mluOpTensorDescriptor_t im_desc, size_t *workspace_size) {
+  struct mluop_call call = {
+      .api = "mluOpGetMaskedCol2imForwardWorkspaceSize",
+      .handle = handle,
+      .object_name = "workspace_size",
+      .object = workspace_size,
+      .tensors = {[COL] = {.name = "col", .desc = col_desc},
+                  [MASK_H_IDX] = {.name = "mask_h_idx", .desc = mask_h_idx_desc},
+                  [MASK_W_IDX] = {.name = "mask_w_idx", .desc = mask_w_idx_desc},
+                  [IM] = {.name = "im", .desc = im_desc}}};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, query_null_rules, &status)) return status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  *workspace_size = 0;
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpMaskedCol2imForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void *col,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void *mask_w_idx,
+    const size_t workspace_size, void *workspace, const mluOpTensorDescriptor_t im_desc, void *im) {
+  struct mluop_call call = {
+      .api = "mluOpMaskedCol2imForward",
+      .handle = handle,
+      .tensors = {[COL] = {"col", col_desc, col, .output = false},
+                  [MASK_H_IDX] = {"mask_h_idx", mask_h_idx_desc, mask_h_idx, .output = false},
+                  [MASK_W_IDX] = {"mask_w_idx", mask_w_idx_desc, mask_w_idx, .output = false},
+                  [IM] = {"im", im_desc, im, .output = true}},
+      .workspace = workspace,
+      .workspace_size = workspace_size};
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, null_rules, &status)) return status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  const bool empty = mluop_extent(&call, 'M') == 0;
+  if (!mluop_contract_holds(&call, empty ? no_position_rules : data_rules, &status)) return status;
+  const int64_t element_size = mluop_is_half(&call, COL) ? 2 : 4;
+  struct masked_col2im_args args = {
+      .col = col,
+      .mask_h_idx = mask_h_idx,
+      .mask_w_idx = mask_w_idx,
+      .im = im,
+      .element_size = element_size,
+      .C = mluop_extent(&call, 'C'),
+      .H = mluop_extent(&call, 'H'),
+      .W = mluop_extent(&call, 'W'),
+      .M = mluop_extent(&call, 'M'),
+      .stream = (size_t)(im_desc->element_num * element_size) > handle->cache_bytes,
+  };
+  const uint32_t seen = look_at_positions(handle, &args);
+  if (seen & MASKED_COL2IM_BEYOND) {
+    if (indices_below(&call, MASK_H_IDX, 'H')) indices_below(&call, MASK_W_IDX, 'W');
+    return MLUOP_STATUS_BAD_PARAM;
+  }
+  run(handle, &args, !(seen & MASKED_COL2IM_DESCENDS));
+  return MLUOP_STATUS_SUCCESS;
+}

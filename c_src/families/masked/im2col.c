@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/masked/im2col.h"
+
+#include "shared/pick.h"
+
+/* Tap (i, j) reads what tap (0, 0) reads, (i * W + j) elements further on. So positions are
+   described once, in groups that fill a vector of output, and the description serves every tap of
+   every channel. Only which positions are on the map depends on the tap. */
+
+enum {
+  GROUPS = MASKED_IM2COL_CHUNK_BYTES / PICK_BYTES + 2, /* see chunk_begin */
+  TAPS = 16, /* rows and columns of the kernel that are worked on together */
+  FEW = 4
+};
+
+struct group {
+  int64_t m; /* the first position, from the begin of the chunk on */
+  struct pick pick;
+};
+
+struct chunk {
+  int64_t begin, positions;
+  int64_t first, last; /* of all picks */
+  int64_t count;       /* of groups */
+  int64_t lanes;       /* positions in each group: fewer than fit only if M is so small */
+  int32_t offsets[GROUPS * PICK_LANES_MAX]
+      __attribute__((aligned(64))); /* of each position: h * W + w modulo 2^32 */
+  uint32_t on_rows[TAPS][GROUPS];   /* bit k: row h + i of position k is on the map */
+  uint32_t on_columns[TAPS][GROUPS];
+  struct group groups[GROUPS];
+};
+
+struct range {
+  int64_t low, high;
+};
+
+MLUOP_INLINE struct range range_of(const int32_t *values, int64_t lanes) {
+  int32_t low = values[0], high = values[0];
+  for (int64_t k = 0; k < lanes; k++) {
+    low = values[k] < low ? values[k] : low;
+    high = values[k] > high ? values[k] : high;
+  }
+  return (struct range){low, high};
+}
+
+MLUOP_INLINE void describe_group(struct pick *pick, const int32_t *offsets, int64_t lanes,
+                                 int64_t size) {
+  const struct range range = range_of(offsets, lanes);
+  pick->first = range.low;
+  if (lanes < pick_lanes(size)) memset(pick->index, 0, sizeof(pick->index));
+  for (int64_t k = 0; k < lanes; k++) {
+    pick->index[k] = (uint8_t)((uint32_t)offsets[k] - (uint32_t)range.low);
+  }
+  pick_classify(pick, range.high - range.low + 1, lanes, size);
+}
+
+/* The first position of a chunk. Chunks are nearly equal, so that none is shorter than a group (but
+   for a single one), and begin with a line where data_col does: up to PICK_LANES_MAX - 1 positions
+   early. */
+static int64_t chunk_begin(const struct masked_im2col_args *a, int64_t number) {
+  return number < a->chunks ? number * a->M / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX : a->M;
+}
+
+MLUOP_INLINE void describe_chunk(const struct masked_im2col_args *a, struct chunk *c,
+                                 int64_t number, int64_t size) {
+  const int64_t full = pick_lanes(size);
+  const int64_t begin = chunk_begin(a, number), end = chunk_begin(a, number + 1);
+  const int32_t *h = a->mask_h_idx + begin, *w = a->mask_w_idx + begin;
+  c->begin = begin;
+  c->positions = end - begin;
+  c->count = (c->positions + full - 1) / full;
+  c->lanes = c->positions < full ? c->positions : full;
+  for (int64_t k = 0; k < c->positions; k++) {
+    c->offsets[k] = (int32_t)((uint32_t)h[k] * (uint32_t)a->W + (uint32_t)w[k]);
+  }
+  c->first = INT64_MAX;
+  c->last = INT64_MIN;
+  for (int64_t g = 0; g < c->count; g++) {
+    struct group *group = &c->groups[g];
+    /* The last group may share positions with the one before it: both write the same. */
+    group->m = g * full + c->lanes <= c->positions ? g * full : c->positions - c->lanes;
+    describe_group(&group->pick, c->offsets + group->m, c->lanes == full ? full : c->lanes, size);
+    c->first = group->pick.first < c->first ? group->pick.first : c->first;
+    c->last = group->pick.first > c->last ? group->pick.first : c->last;
+  }
+}
+
+/* Bit k: 0 <= values[k] - pad + tap < extent. */
+static uint32_t on_map(const int32_t *values, int64_t lanes, int64_t pad, int64_t tap,
+                       int64_t extent) {
+  uint32_t bits = 0;
+  for (int64_t k = 0; k < lanes; k++) {
+    bits |= (uint32_t)((uint64_t)(values[k] - pad + tap) < (uint64_t)extent) << k;
+  }
+  return bits;
+}
+
+MLUOP_INLINE int all_on_map(struct range range, int64_t pad, int64_t i, int64_t n, int64_t extent) {
+  return range.low - pad + i >= 0 && range.high - pad + i + n <= extent;
+}
+
+/* Taps i to i + n - 1. `on` is set for each group and tap. */
+MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct chunk *c,
+                              const int32_t *indices, int64_t pad, int64_t i, int64_t n,
+                              int64_t extent, int64_t size) {
+  const int64_t full = pick_lanes(size), lanes = c->lanes;
+  const uint32_t all = (uint32_t)((UINT64_C(1) << lanes) - 1);
+  const int32_t *own = indices + c->begin;
+  const int chunk_inside = all_on_map(range_of(own, c->positions), pad, i, n, extent);
+  for (int64_t g = 0; g < c->count; g++) {
+    const int32_t *values = own + c->groups[g].m;
+    const int inside = chunk_inside || all_on_map(range_of(values, lanes == full ? full : lanes),
+                                                  pad, i, n, extent);
+    for (int64_t tap = 0; tap < n; tap++) {
+      on[tap][g] = inside ? all : on_map(values, lanes, pad, i + tap, extent);
+    }
+  }
+}
+
+/* A group at a tap that reads `shift` (modulo 2^64) elements on from tap (0, 0). `safe`: all that a
+   pick reads is in the feature. */
+MLUOP_INLINE void move_group(const struct chunk *c, const struct group *g, const char *plane,
+                             int64_t left, uint64_t shift, char *to, uint32_t keep, int safe,
+                             int64_t size) {
+  const int64_t from = (int64_t)((uint64_t)g->pick.first + shift);
+  if (!safe || g->pick.kind == PICK_FAR) {
+    gather_elements(to, plane, left, c->offsets + g->m, (int32_t)(uint32_t)shift, keep, size);
+  } else if (g->pick.kind == PICK_RUN && keep == pick_all(size)) {
+    memcpy(to, plane + from * size, PICK_BYTES);
+  } else if (g->pick.kind == PICK_NEAR) {
+    pick_elements(to, &g->pick, plane + from * size, keep, PICK_VECTORS, size);
+  } else {
+    pick_elements(to, &g->pick, plane + from * size, keep, 2, size);
+  }
+}
+
+/* One row of data_col: the groups of the chunk at one tap. `ahead`: the next plane is next. */
+MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chunk *c,
+                           const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
+                           uint64_t shift, char *to, int ahead, int64_t size) {
+  const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
+  const char *feature = (const char *)a->feature + channel * plane * size;
+  const int64_t left = (a->C - channel) * plane; /* elements from there on */
+  /* Where this wraps around, no position is on the map. */
+  const uint64_t base = (uint64_t)(channel * plane) + shift;
+  const int64_t begin = (int64_t)(base + (uint64_t)c->first);
+  const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
+  const int safe = begin >= 0 && begin <= end && end <= a->C * plane;
+  for (int64_t g = 0; g + 1 < c->count; g++) {
+    const struct group *group = &c->groups[g];
+    if (ahead) {
+      const uint64_t next = (uint64_t)group->pick.first + shift + (uint64_t)plane;
+      mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
+    }
+    move_group(c, group, feature, left, shift, to + g * PICK_BYTES, on_row[g] & on_column[g], safe,
+               size);
+  }
+  const int64_t g = c->count - 1;
+  move_group(c, &c->groups[g], feature, left, shift, to + c->groups[g].m * size,
+             on_row[g] & on_column[g], safe, size);
+}
+
+MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct chunk *c,
+                               int64_t channel, int64_t i0, int64_t j0, int64_t size) {
+  char buffer[GROUPS * PICK_BYTES];
+  const int64_t bytes = c->positions * size;
+  for (int64_t i = i0; i < a->kernel_h && i < i0 + TAPS; i++) {
+    for (int64_t j = j0; j < a->kernel_w && j < j0 + TAPS; j++) {
+      const int64_t row = (channel * a->kernel_h + i) * a->kernel_w + j;
+      const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->W + (uint64_t)(j - a->pad_w);
+      char *out = (char *)a->data_col + (row * a->M + c->begin) * size;
+      const uint32_t *on_row = c->on_rows[i - i0], *on_column = c->on_columns[j - j0];
+      const int direct = !a->stream && bytes >= PICK_BYTES;
+      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer, a->stream && j == j0,
+               size);
+      if (!direct) stream_bytes(out, buffer, bytes);
+    }
+  }
+}
+
+/* Channels [begin, end) of a tap, for no more than FEW positions. */
+MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct chunk *c, int64_t begin,
+                           int64_t end, int64_t i, int64_t j, int64_t size) {
+  const int64_t plane = a->H * a->W * size, taps = a->kernel_h * a->kernel_w;
+  const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->W + (uint64_t)(j - a->pad_w);
+  const uint32_t keep = c->on_rows[i % TAPS][0] & c->on_columns[j % TAPS][0];
+  for (int64_t k = 0; k < a->M; k++) {
+    const int32_t at = (int32_t)((uint32_t)c->offsets[k] + (uint32_t)shift);
+    const char *from = (const char *)a->feature + begin * plane;
+    char *to = (char *)a->data_col + ((begin * taps + i * a->kernel_w + j) * a->M + k) * size;
+    for (int64_t channel = begin; channel < end; channel++) {
+      if (keep >> k & 1u) {
+        memcpy(to, from + at * size, (size_t)size);
+      } else {
+        memset(to, 0, (size_t)size);
+      }
+      from += plane;
+      to += taps * a->M * size;
+    }
+  }
+}
+
+/* Channels [begin, end) of a chunk. */
+MLUOP_INLINE void do_chunk(const struct masked_im2col_args *a, int64_t number, int64_t begin,
+                           int64_t end, int64_t size) {
+  struct chunk chunk, *c = &chunk;
+  describe_chunk(a, c, number, size);
+  for (int64_t i0 = 0; i0 < a->kernel_h; i0 += TAPS) {
+    const int64_t taps_h = a->kernel_h - i0 < TAPS ? a->kernel_h - i0 : TAPS;
+    find_on_map(c->on_rows, c, a->mask_h_idx, a->pad_h, i0, taps_h, a->H, size);
+    for (int64_t j0 = 0; j0 < a->kernel_w; j0 += TAPS) {
+      const int64_t taps_w = a->kernel_w - j0 < TAPS ? a->kernel_w - j0 : TAPS;
+      find_on_map(c->on_columns, c, a->mask_w_idx, a->pad_w, j0, taps_w, a->W, size);
+      if (a->M <= FEW) {
+        for (int64_t tap = 0; tap < taps_h * taps_w; tap++) {
+          move_few(a, c, begin, end, i0 + tap / taps_w, j0 + tap % taps_w, size);
+        }
+        continue;
+      }
+      for (int64_t channel = begin; channel < end; channel++) {
+        move_channel(a, c, channel, i0, j0, size);
+      }
+    }
+  }
+}
+
+static void do_any_chunk(const struct masked_im2col_args *a, int64_t number, int64_t begin,
+                         int64_t end) {
+  if (a->element_size == 2) {
+    do_chunk(a, number, begin, end, 2);
+  } else {
+    do_chunk(a, number, begin, end, 4);
+  }
+}
+
+void MLUOP_VARIANT(masked_im2col_forward)(const void *vargs, int64_t begin, int64_t end,
+                                          void *scratch) {
+  (void)scratch;
+  const struct masked_im2col_args *a = vargs;
+  if (a->share == MASKED_IM2COL_PLANES) {
+    for (int64_t channel = begin; channel < end; channel++) {
+      for (int64_t number = 0; number < a->chunks; number++) {
+        do_any_chunk(a, number, channel, channel + 1);
+      }
+    }
+  } else if (a->share == MASKED_IM2COL_CHANNELS) {
+    for (int64_t number = 0; number < a->chunks; number++) do_any_chunk(a, number, begin, end);
+  } else {
+    while (begin < end) {
+      const int64_t number = begin / a->C, channel = begin % a->C;
+      const int64_t count = a->C - channel < end - begin ? a->C - channel : end - begin;
+      do_any_chunk(a, number, channel, channel + count);
+      begin += count;
+    }
+  }
+  if (a->stream) vf_stream_end();
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/contract.h"
+#include "families/psamask/job.h"
+
+enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
+
+enum {
+  BLOCK_BYTES = 1 << 18, /* worth a second thread */
+  NEAR_BYTES = 1 << 21   /* so near that a prefetch costs more than the wait */
+};
+
+static const struct mluop_rule rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
+    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_DTYPE_FLOAT},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "psa_type", .value = 0},
+    {.check = CHECK_MAX, .status = BAD_PARAM, .text = "psa_type", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "h_mask", .value = 0},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "w_mask", .value = 0},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(MASKS),
+     .text = "N H W h_mask*w_mask"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SPREAD), .text = "N H W H*W"},
+    {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_ELEMENTS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_END}};
+
+/* What follows differs in which tensor is the input. */
+static const struct mluop_rule forward_data_rules[] = {
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(MASKS)},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule backward_data_rules[] = {
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(SPREAD)},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w_mask) {
+  call->scalars[0] = (struct mluop_scalar){"psa_type", psa_type};
+  call->scalars[1] = (struct mluop_scalar){"h_mask", h_mask};
+  call->scalars[2] = (struct mluop_scalar){"w_mask", w_mask};
+}
+
+/* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
+   the lines where they begin. */
+static size_t moved_bytes(const struct psamask_args *a, bool forward) {
+  const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
+  const int64_t row = mluop_min(a->w_mask, forward ? a->W + 16 : a->W);
+  return (size_t)(a->N * a->H * a->W * (target + mluop_min(a->h_mask, a->H) * row)) * sizeof(float);
+}
+
+static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
+  mluOpHandle_t handle = call->handle;
+  const struct mluop_kernels *kernels = handle->kernels;
+  mluop_kernel *const all[2][2] = {
+      {kernels->psamask_collect_backward, kernels->psamask_distribute_backward},
+      {kernels->psamask_collect_forward, kernels->psamask_distribute_forward}};
+  struct psamask_args args = {
+      .source = source,
+      .target = target,
+      .N = mluop_extent(call, 'N'),
+      .H = mluop_extent(call, 'H'),
+      .W = mluop_extent(call, 'W'),
+      .h_mask = call->scalars[1].value,
+      .w_mask = call->scalars[2].value,
+  };
+  const int64_t row = forward ? args.H * args.W : args.h_mask * args.w_mask;
+  if (row == 0) return;
+  const bool distributes = call->scalars[0].value == 1;
+  const size_t moved = moved_bytes(&args, forward);
+  struct mluop_job job = {.kernel = all[forward][distributes],
+                          .args = &args,
+                          .count = args.N * args.H * args.W,
+                          .grain = mluop_grain(BLOCK_BYTES, row * (int64_t)sizeof(float)),
+                          .schedule = MLUOP_STATIC};
+  args.prefetch = moved > NEAR_BYTES;
+  if (moved > handle->cache_bytes) {
+    /* Without room to stream from, results take the way through the caches. */
+    job.scratch_stride = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
+    job.scratch = mluop_scratch(handle, (size_t)mluop_num_threads(handle) * job.scratch_stride);
+    args.stream = job.scratch != NULL;
+  }
+  mluop_parallel_for(handle, &job);
+}
+
+mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
+                                  const mluOpTensorDescriptor_t x_desc, const void *x,
+                                  const int h_mask, const int w_mask,
+                                  const mluOpTensorDescriptor_t y_desc, void *y) {
+  struct mluop_call call = {.api = "mluOpPsamaskForward",
+                            .handle = handle,
+                            .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
+                                        [SPREAD] = {"y", y_desc, y, .output = true}}};
+  set_scalars(&call, psa_type, h_mask, w_mask);
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  if (!mluop_contract_holds(&call, forward_data_rules, &status)) return status;
+  run(&call, true, x, y);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
+                                   const mluOpTensorDescriptor_t dy_desc, const void *dy,
+                                   const int h_mask, const int w_mask,
+                                   const mluOpTensorDescriptor_t dx_desc, void *dx) {
+  struct mluop_call call = {.api = "mluOpPsamaskBackward",
+                            .handle = handle,
+                            .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
+                                        [SPREAD] = {"dy", dy_desc, dy, .output = false}}};
+  set_scalars(&call, psa_type, h_mask, w_mask);
+  mluOpStatus_t status;
+  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  if (!mluop_contract_holds(&call, backward_data_rules, &status)) return status;
+  run(&call, false, dy, dx);
+  return MLUOP_STATUS_SUCCESS;
+}

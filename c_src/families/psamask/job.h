@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_PSAMASK_JOB_H_
+#define MLUOP_FAMILIES_PSAMASK_JOB_H_
+
+#include <stdint.h>
+
+/* Position (u, v) of the mask of pixel (h, w) is at (u + h - (h_mask - 1) / 2,
+   v + w - (w_mask - 1) / 2) on the map. Forward, `source` is x, of N * H * W rows of
+   h_mask * w_mask, and `target` is y, of N * H * W rows of H * W; backward, dy and dx. Neither is
+   empty. Items are rows of the target. */
+struct psamask_args {
+  const float *source;
+  float *target;
+  int64_t N, H, W, h_mask, w_mask;
+  int prefetch; /* the source is not near */
+  int stream;   /* source and target are larger than the caches */
+};
+
+/* Bytes of scratch that the kernels need for each thread to stream. Collect uses half: the buffers
+   of two threads must not be neighbours, or the CPU's prefetcher moves their lines to and fro. */
+enum { PSAMASK_COLLECT_SCRATCH = 1 << 13, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
+
+#endif /* MLUOP_FAMILIES_PSAMASK_JOB_H_ */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_VECTOR_SIMD_H_
+#define MLUOP_VECTOR_SIMD_H_
+
+/* One name per vector operation, in registers of the instruction set's own width. Kernels use these
+   names and the compiler's operators (+ - *) on vf; intrinsics stand here only.
+
+     VL                      floats in a vf: 16, 8 or 4
+     vf                      VL floats
+     ..._part(p, n)          the first n elements, 0 <= n <= VL; the others load as 0, and are
+                             neither read nor written in memory
+     ..._span(p, begin, end) the same for the elements begin to end - 1 of the VL at p; they may be
+                             outside [0, VL)
+     ..._joined(n, a, b)     lanes below n at a, the others at b; nothing else there is touched
+     vf_transpose(rows)      a VL x VL matrix
+     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_store_fours likewise;
+                             vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
+     ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
+                             even)
+     vf_two_as_halves(a, b)  the bits of 2 * VL halves, converted from a and then b
+     vf_load_fours_times(p, step, n), ..._half
+                             the same of fewer runs: each is there n times
+     vf_dup_fours(a, q)      element q of each run of four, four times; vf_dup2_fours(a, b, q) has
+                             it of a twice and then of b
+     vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
+     vi                      VL int32_t; vi_set, vi_load, vi_store and so on
+     vi_truncate(v)          toward zero, of floats that fit; vf_of_int(i) is the way back
+     vm                      VL conditions, from vf_greater(a, b), vf_at_least(a, b), which do not
+                             hold for NaN, and vf_nonzero(v)
+     vf_greatest(a, b)       a where vf_greater(a, b) holds, b elsewhere
+     vf_select(m, a, b)      a where m holds, b elsewhere; vi_select likewise
+     vf_fma_where(m, ...)    vf_fma where m holds, the last argument elsewhere
+     vf_lookup16(table, i)   table[i] of a table of 16 floats, for i from 0 to 15
+
+   Sums of products may use vf_fma. Coordinates, comparisons and weights never do: they must have
+   the same bits on every CPU. */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vector/half.h"
+#include "vector/variant.h"
+
+#if defined(__AVX512F__)
+#include "vector/simd_avx512.h"
+#elif defined(__AVX2__)
+#include "vector/simd_avx2.h"
+#elif defined(__SSE2__)
+#include "vector/simd_sse2.h"
+#elif defined(__aarch64__)
+#include "vector/simd_neon.h"
+#else
+#error "no vectors for this CPU: add a simd_*.h"
+#endif
+
+/* Keeps the compiler from folding the load of `v` into each of its uses as a memory operand. */
+MLUOP_INLINE vf vf_pin(vf v) {
+#if defined(__aarch64__)
+  __asm__("" : "+w"(v));
+#else
+  __asm__("" : "+v"(v));
+#endif
+  return v;
+}
+
+MLUOP_INLINE vi vi_pin(vi v) {
+#if defined(__aarch64__)
+  __asm__("" : "+w"(v));
+#else
+  __asm__("" : "+v"(v));
+#endif
+  return v;
+}
+
+/* Keeps the compiler from deriving a number or an address in a loop from others, for which it would
+   need more registers, and from doing so in vector registers, behind the arithmetic under way. */
+MLUOP_INLINE int64_t mluop_pin(int64_t number) {
+  __asm__("" : "+r"(number));
+  return number;
+}
+
+MLUOP_INLINE const void *mluop_pin_address(const void *address) {
+  __asm__("" : "+r"(address));
+  return address;
+}
+
+MLUOP_INLINE float *mluop_pin_pointer(const float *address) {
+  __asm__("" : "+r"(address));
+  return (float *)address;
+}
+
+/* Lets the compiler load what it has loaded before, instead of holding it in a register. */
+MLUOP_INLINE void mluop_reload(void) { __asm__ volatile("" ::: "memory"); }
+
+MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
+
+/* Element `i` of a half or float tensor, VL times. */
+MLUOP_INLINE vf vf_set_as(const void *base, int64_t i, int is_half) {
+  return is_half ? vf_set_half(((const uint16_t *)base)[i]) : vf_set(((const float *)base)[i]);
+}
+
+/* Element `i` and its VL - 1 successors of a half or float tensor, as floats. */
+MLUOP_INLINE vf vf_load_as(const void *base, int64_t i, int is_half) {
+  return is_half ? vf_load_half((const uint16_t *)base + i) : vf_load((const float *)base + i);
+}
+
+MLUOP_INLINE vf vf_load_part_as(const void *base, int64_t i, int64_t n, int is_half) {
+  return is_half ? vf_load_half_part((const uint16_t *)base + i, n)
+                 : vf_load_part((const float *)base + i, n);
+}
+
+MLUOP_INLINE vf vf_load_joined_as(int64_t n, const void *a, const void *b, int64_t i, int is_half) {
+  return is_half ? vf_load_joined_half(n, (const uint16_t *)a + i, (const uint16_t *)b + i)
+                 : vf_load_joined(n, (const float *)a + i, (const float *)b + i);
+}
+
+MLUOP_INLINE void vf_store_as(void *base, int64_t i, vf v, int is_half) {
+  if (is_half) {
+    vf_store_half((uint16_t *)base + i, v);
+  } else {
+    vf_store((float *)base + i, v);
+  }
+}
+
+MLUOP_INLINE void vf_store_part_as(void *base, int64_t i, vf v, int64_t n, int is_half) {
+  if (is_half) {
+    vf_store_half_part((uint16_t *)base + i, v, n);
+  } else {
+    vf_store_part((float *)base + i, v, n);
+  }
+}
+
+MLUOP_INLINE vf vf_load_fours_times_as(const void *base, int64_t i, int64_t step, int times,
+                                       int is_half) {
+  return is_half ? vf_load_fours_times_half((const uint16_t *)base + i, step, times)
+                 : vf_load_fours_times((const float *)base + i, step, times);
+}
+
+MLUOP_INLINE const void *mluop_at(const void *base, int64_t i, int is_half) {
+  return (const char *)base + i * (is_half ? 2 : 4);
+}
+
+MLUOP_INLINE float mluop_load_as(const void *base, int64_t i, int is_half) {
+  return is_half ? mluop_half_to_float(((const uint16_t *)base)[i]) : ((const float *)base)[i];
+}
+
+MLUOP_INLINE void mluop_store_as(void *base, int64_t i, float value, int is_half) {
+  if (is_half) {
+    ((uint16_t *)base)[i] = mluop_float_to_half(value);
+  } else {
+    ((float *)base)[i] = value;
+  }
+}
+
+#endif /* MLUOP_VECTOR_SIMD_H_ */

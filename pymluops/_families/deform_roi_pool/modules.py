@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deformable RoI pooling as modules, which may predict the offsets."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from pymluops._families.deform_roi_pool.tensors import deform_roi_pool
+from pymluops.torch._tensors import pair
+
+
+class DeformRoIPool(nn.Module):
+    """The operator :func:`deform_roi_pool` as a module.
+
+    Parameters
+    ----------
+    output_size, spatial_scale, sampling_ratio, gamma
+        As for :func:`deform_roi_pool`.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int, ...],
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        gamma: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.output_size = pair(type(self).__name__, "output_size", output_size)
+        self.spatial_scale = float(spatial_scale)
+        self.sampling_ratio = int(sampling_ratio)
+        self.gamma = float(gamma)
+
+    def forward(self, input: Tensor, rois: Tensor, offset: Tensor | None = None) -> Tensor:
+        """Apply :func:`deform_roi_pool`."""
+        return deform_roi_pool(
+            input,
+            rois,
+            offset,
+            self.output_size,
+            self.spatial_scale,
+            self.sampling_ratio,
+            self.gamma,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the parameters for ``repr``."""
+        return (
+            f"output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
+            f"sampling_ratio={self.sampling_ratio}, gamma={self.gamma}"
+        )
+
+
+class DeformRoIPoolPack(DeformRoIPool):
+    """Deformable RoI pooling that predicts the offsets from the regions themselves.
+
+    Parameters
+    ----------
+    output_size, spatial_scale, sampling_ratio, gamma
+        As for :func:`deform_roi_pool`.
+    output_channels : int
+        Channels of the features.
+    deform_fc_channels : int
+        Width of the layers that predict the offsets.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int, ...],
+        output_channels: int,
+        deform_fc_channels: int = 1024,
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        gamma: float = 0.1,
+    ) -> None:
+        super().__init__(output_size, spatial_scale, sampling_ratio, gamma)
+        self.output_channels = output_channels
+        self.deform_fc_channels = deform_fc_channels
+        bins = self.output_size[0] * self.output_size[1]
+        self.offset_fc = nn.Sequential(
+            nn.Linear(bins * output_channels, deform_fc_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(deform_fc_channels, deform_fc_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(deform_fc_channels, bins * 2),
+        )
+        _zero(self.offset_fc[-1])
+
+    def _regular_bins(self, input: Tensor, rois: Tensor) -> Tensor:
+        """Pool without offsets, one row of numbers per region."""
+        if input.size(1) != self.output_channels:
+            message = (
+                f"{type(self).__name__}: input has {input.size(1)} channels, expected "
+                f"output_channels ({self.output_channels})"
+            )
+            raise ValueError(message)
+        return super().forward(input, rois).flatten(1)
+
+    def _deformed_bins(self, input: Tensor, rois: Tensor, regular: Tensor) -> Tensor:
+        offset = self.offset_fc(regular).unflatten(1, (2, *self.output_size))
+        return super().forward(input, rois, offset)
+
+    def forward(self, input: Tensor, rois: Tensor) -> Tensor:  # type: ignore[override]
+        """Pool, predict offsets from the result, and pool again with them."""
+        return self._deformed_bins(input, rois, self._regular_bins(input, rois))
+
+
+class ModulatedDeformRoIPoolPack(DeformRoIPoolPack):
+    """As :class:`DeformRoIPoolPack`, with a predicted weight for each bin.
+
+    Parameters
+    ----------
+    output_size, output_channels, deform_fc_channels, spatial_scale, sampling_ratio, gamma
+        As for :class:`DeformRoIPoolPack`.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int, ...],
+        output_channels: int,
+        deform_fc_channels: int = 1024,
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        gamma: float = 0.1,
+    ) -> None:
+        super().__init__(
+            output_size, output_channels, deform_fc_channels, spatial_scale, sampling_ratio, gamma
+        )
+        bins = self.output_size[0] * self.output_size[1]
+        self.mask_fc = nn.Sequential(
+            nn.Linear(bins * output_channels, deform_fc_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(deform_fc_channels, bins),
+            nn.Sigmoid(),
+        )
+        _zero(self.mask_fc[2])
+
+    def forward(self, input: Tensor, rois: Tensor) -> Tensor:  # type: ignore[override]
+        """Pool as the parent does, and weight the bins."""
+        regular = self._regular_bins(input, rois)
+        mask: Tensor = self.mask_fc(regular).unflatten(1, (1, *self.output_size))
+        return self._deformed_bins(input, rois, regular) * mask
+
+
+def _zero(layer: nn.Module) -> None:
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)

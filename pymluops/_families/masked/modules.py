@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masked convolution as a module."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from pymluops._families.masked.tensors import masked_conv2d
+
+
+class MaskedConv2d(nn.Conv2d):
+    """A convolution that computes only where a mask says so, if it is given one.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
+        As for ``torch.nn.Conv2d``. With a mask, stride, dilation and groups must be 1.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
+        )
+
+    def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Apply :func:`masked_conv2d`; without a mask, what ``torch.nn.Conv2d`` does."""
+        if mask is None:
+            return super().forward(input)
+        for name, value, supported in (
+            ("dilation", self.dilation, (1, 1)),
+            ("groups", self.groups, 1),
+        ):
+            if value != supported:
+                message = f"MaskedConv2d: {name} is {value}, expected 1 where a mask is given"
+                raise ValueError(message)
+        return masked_conv2d(input, mask, self.weight, self.bias, self.padding, self.stride)

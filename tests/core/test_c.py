@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build the C tests once, and run each of their programs.
+
+The environment variable PYMLUOPS_TEST_PRESET names the CMake preset, such as asan (default dev);
+PYMLUOPS_TEST_EMULATOR is a command that runs the programs of another machine.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRESET = os.environ.get("PYMLUOPS_TEST_PRESET", "dev")
+EMULATOR = os.environ.get("PYMLUOPS_TEST_EMULATOR", "").split()
+PROGRAMS = sorted(path.stem for path in (ROOT / "tests/c").glob("test_*.c"))
+
+
+@pytest.fixture(scope="session")
+def c_tests() -> Path:
+    """The folder of the built programs."""
+    here = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    cmake = shutil.which("cmake", path=environment["PATH"])
+    assert cmake is not None, "the C tests need CMake: pip install '.[test]'"
+    for arguments in (["--preset", PRESET], ["--build", "--preset", PRESET]):
+        done = subprocess.run(
+            [cmake, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / "build" / PRESET / "tests/c"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_c_program(c_tests: Path, program: str) -> None:
+    # Allocations that must fail are part of the tests: sanitizers let them return NULL.
+    options = {f"{name}SAN_OPTIONS": "allocator_may_return_null=1" for name in ("A", "T")}
+    done = subprocess.run(
+        [*EMULATOR, str(c_tests / program)],
+        env=os.environ | options,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

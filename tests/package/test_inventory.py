@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every list of operators says the same: what one place knows, no other forgets."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pymluops
+from pymluops import capi
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADERS = ("mlu_op.h", "mlu_op_cpu.h")
+
+
+def text(path: str) -> str:
+    return (ROOT / path).read_text()
+
+
+def names_in(folder: str, pattern: str) -> set[str]:
+    return {path.stem for path in (ROOT / folder).glob(pattern)} - {"__init__"}
+
+
+def declared_functions(header: str) -> set[str]:
+    """The functions of a header, by their declarations (comments left out)."""
+    code = re.sub(r"/\*.*?\*/", "", text(f"include/{header}"), flags=re.DOTALL)
+    return set(re.findall(r"MLUOP_WIN_API\s+(mluOp\w+)\(", code))
+
+
+def cmake_list(name: str) -> set[str]:
+    found = re.search(rf"set\({name}\s+([^)]*)\)", text("CMakeLists.txt"))
+    assert found is not None
+    return set(found[1].split())
+
+
+def snake_case(name: str) -> str:
+    """`mluOpMaskedIm2colForward` is `masked_im2col_forward`."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name.removeprefix("mluOp")).lower()
+
+
+FUNCTIONS = set().union(*map(declared_functions, HEADERS))
+OPERATORS = {snake_case(name) for name in FUNCTIONS if re.match(r"mluOp\w+(For|Back)ward$", name)}
+FAMILIES = {re.sub(r"_(for|back)ward$", "", name) for name in OPERATORS}
+
+
+def test_the_contract_is_complete() -> None:
+    assert len(FAMILIES) == 6
+    assert len(OPERATORS) == 10
+    assert len(declared_functions("mlu_op.h")) == 54
+
+
+def speaks_of(stem: str, family: str) -> bool:
+    """A file `masked` is about `masked_im2col` and `masked_col2im`; `carafe_plan` is about one."""
+    return family == stem or family.startswith(f"{stem}_") or stem.startswith(f"{family}_")
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern"),
+    [
+        ("c_src/families", "*"),
+        ("pymluops/_families", "[!_]*"),
+        ("benchmarks/cases", "*.py"),
+        ("docs/operators", "*.md"),
+    ],
+)
+def test_each_family_has_its_place(folder: str, pattern: str) -> None:
+    stems = names_in(folder, pattern)
+    assert {f for f in FAMILIES if not any(speaks_of(s, f) for s in stems)} == set()
+    assert {s for s in stems if not any(speaks_of(s, f) for f in FAMILIES)} == set()
+
+
+def test_each_family_has_tests() -> None:
+    stems = names_in("tests", "*")
+    assert {f for f in FAMILIES if not any(speaks_of(s, f) for s in stems)} == set()
+
+
+def test_cmake_builds_every_source() -> None:
+    files = {
+        path.relative_to(ROOT / "c_src/families").with_suffix("").as_posix()
+        for path in (ROOT / "c_src/families").glob("*/*.c")
+        if path.stem != "plain"
+    }
+    assert cmake_list("MLUOP_OPS") | cmake_list("MLUOP_KERNELS") == files
+    core = {Path(path).stem for path in cmake_list("core_sources")}
+    assert core == names_in("c_src/core", "*.c")
+    tests = re.search(r"set\(tests([^)]*)\)", text("tests/c/CMakeLists.txt"))
+    assert tests is not None
+    assert set(tests[1].split()) == names_in("tests/c", "test_*.c")
+
+
+def test_kernels_are_listed_written_and_used() -> None:
+    listed = re.findall(r"^MLUOP_KERNEL\((\w+)\)", text("c_src/vector/kernels.def"), re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    kernels = "".join(text(f"c_src/families/{name}.c") for name in cmake_list("MLUOP_KERNELS"))
+    written = set(re.findall(r"^void MLUOP_VARIANT\((\w+)\)", kernels, re.MULTILINE))
+    assert set(listed) == written
+    ops = "".join(text(f"c_src/families/{name}.c") for name in cmake_list("MLUOP_OPS"))
+    assert set(re.findall(r"kernels->(\w+)", ops)) - {"vector_floats"} == set(listed)
+
+
+def test_c_calls_cover_every_operator() -> None:
+    table = set(re.findall(r'^    \{"(mluOp\w+)"', text("tests/c/calls.c"), re.MULTILINE))
+    assert {snake_case(name) for name in table} == OPERATORS
+
+
+def test_values_of_every_operator_are_compared_in_c() -> None:
+    test = text("tests/c/test_values.c")
+    called = {name for name in FUNCTIONS if f" {name}(" in test or f"({name}(" in test}
+    assert {snake_case(name) for name in called} >= OPERATORS
+
+
+def test_python_has_every_operator() -> None:
+    assert set(pymluops.__all__) >= OPERATORS
+    assert all(callable(getattr(pymluops, name)) for name in OPERATORS)
+
+
+def test_python_binds_every_function() -> None:
+    assert {name for name in dir(capi.lib) if re.match(r"mluOp[A-Z]", name)} == FUNCTIONS
+
+
+def test_every_function_is_documented() -> None:
+    """The declaration follows a comment, or another declaration that shares one."""
+    for header in HEADERS:
+        body = text(f"include/{header}").split("/* cdef begin", 1)[1]
+        documented = re.findall(
+            r"/\*\*(?:(?!\*/).)*\*/\s*(?:const char \*|[\w]+ )MLUOP_WIN_API\s+(mluOp\w+)",
+            body,
+            re.DOTALL,
+        )
+        assert declared_functions(header) - set(documented) == set()
+
+
+def test_readme_names_every_operator() -> None:
+    readme = text("README.md")
+    assert {name for name in OPERATORS if f"`{name}`" not in readme} == set()
+
+
+# --------------------------------------------------------------------------- rule tables
+
+
+def api_source(family: str) -> str:
+    """Return the file with the rules of a family."""
+    folder, _, part = family.partition("masked_")
+    return text(f"c_src/families/masked/{part}_api.c" if part else f"c_src/families/{folder}/api.c")
+
+
+def rule_tables(source: str) -> list[str]:
+    return re.findall(
+        r"struct mluop_rule \w+\[\] = \{(.*?)\{\.check = CHECK_END\}", source, re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_rules_speak_of_what_the_call_has(family: str) -> None:
+    """The words of every rule are numbers, letters, and scalars that the operator names."""
+    source = api_source(family)
+    scalars = set(re.findall(r'\{"(\w+)",\s*\(?[\w>.\-() ]+\}', source))
+    tables = rule_tables(source)
+    assert tables
+    for table in tables:
+        for check, said in re.findall(r'\.check = (CHECK_\w+)[^}]*?\.text =\s*"([^"]*)"', table):
+            for word in said.split():
+                for factor in word.split("*"):
+                    known = factor in scalars or re.fullmatch(r"[A-Z]|\d+", factor)
+                    assert known, f"{check} {said!r}: {factor!r} is neither letter nor scalar"
+            if check != "CHECK_SHAPE":
+                assert said in scalars, f"{check} {said!r}"
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_shapes_bind_one_letter_at_a_time(family: str) -> None:
+    """A word with two letters, both seen for the first time, could not be solved."""
+    for table in rule_tables(api_source(family)):
+        bound: set[str] = set()
+        for shape in re.findall(r'CHECK_SHAPE[^}]*?\.text =\s*"([^"]*)"', table):
+            for word in shape.split():
+                letters = [f for f in word.split("*") if re.fullmatch("[A-Z]", f)]
+                new = [letter for letter in letters if letter not in bound]
+                assert len(new) <= 1, f"{shape!r}: {word!r} has two unknown letters"
+                bound.update(new)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shared library as the linker sees it: what it exports, and what it needs."""
+
+import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pymluops import _native
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(_native.__file__).parent
+LIBRARY = PACKAGE / "lib" / "libmluops.so"
+
+
+def readelf(*arguments: str) -> str:
+    return subprocess.run(
+        ["readelf", "--wide", *arguments], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def needed(library: Path) -> set[str]:
+    return set(re.findall(r"\(NEEDED\).*\[(.*?)\]", readelf("-d", str(library))))
+
+
+def header_functions() -> set[str]:
+    text = "".join((ROOT / "include" / name).read_text() for name in ("mlu_op.h", "mlu_op_cpu.h"))
+    return set(re.findall(r"MLUOP_WIN_API\s+(mluOp\w+)\(", text))
+
+
+def test_exactly_the_headers_functions_are_exported() -> None:
+    symbols = readelf("--dyn-syms", str(LIBRARY)).splitlines()
+    exported = {line.split()[-1] for line in symbols if re.search(r"GLOBAL|WEAK", line)}
+    undefined = {line.split()[-1] for line in symbols if " UND " in line}
+    assert exported - undefined == header_functions()
+
+
+def test_nothing_but_the_c_runtime_is_needed() -> None:
+    allowed = r"(libc|libm|libgomp|libpthread|ld-linux[-\w]*|libmluops)\.so[.\d]*"
+    assert {name for name in needed(LIBRARY) if not re.fullmatch(allowed, name)} == set()
+    assert "libmluops.so" in needed(PACKAGE / "_native.abi3.so")
+
+
+def test_ctypes_loads_it() -> None:
+    library = ctypes.CDLL(str(LIBRARY))
+    handle = ctypes.c_void_p()
+    assert library.mluOpCreate(ctypes.byref(handle)) == 0
+    assert library.mluOpDestroy(handle) == 0
+    assert library.mluOpDestroy(None) == 3
+
+
+def test_the_package_can_be_used_by_c_projects() -> None:
+    for name in ("mlu_op.h", "mlu_op_cpu.h", "cnrt.h"):
+        assert (PACKAGE / "include" / name).read_text() == (ROOT / "include" / name).read_text()
+    assert (PACKAGE / "lib/cmake/mluops/mluops-config.cmake").exists()
+    assert (PACKAGE / "lib/pkgconfig/mluops.pc").exists()
+
+
+@pytest.mark.parametrize("module", ["pymluops", "pymluops.capi"])
+def test_import_starts_nothing(module: str) -> None:
+    """No thread, no handle, no file: only what importing takes."""
+    code = f"import {module}, os; print(len(os.listdir('/proc/self/task')))"
+    environment = {"OPENBLAS_NUM_THREADS": "1", "PATH": "/usr/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "1\n"
+    assert done.stderr == ""

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: info, selftest, demo, config."""
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pymluops
+from pymluops import __main__ as cli
+
+
+def test_info(capsys):
+    assert cli.main(["info"]) == 0
+    shown = capsys.readouterr().out
+    for part in (
+        "pymluops         ",
+        "mluOp API        1.11.1",
+        pymluops.supported_isas()[0],
+        str(pymluops.library_path()),
+        np.__version__,
+    ):
+        assert part in shown
+    pymluops.show_config()
+    assert capsys.readouterr().out == shown
+
+
+def test_selftest_passes(capsys):
+    assert cli.main(["selftest", "--seed", "5"]) == 0
+    shown = capsys.readouterr().out
+    for name in (name for name in pymluops.__all__ if name.endswith(("_forward", "_backward"))):
+        assert f"\n{name} " in shown
+    assert "FAILED" not in shown
+    assert "checks passed" in shown.splitlines()[-1]
+    assert "MLUOP_CPU_ISA" not in os.environ
+
+
+def test_selftest_notices(capsys, monkeypatch):
+    """A wrong value, a dependence on threads and an error each fail the test, by name."""
+    good = pymluops.psamask_forward
+    monkeypatch.setattr(pymluops, "psamask_forward", lambda *a, **k: good(*a, **k) + 1e-30)
+    monkeypatch.setattr(pymluops.psamask_forward, "__name__", "psamask_forward")
+
+    def by_threads(*args, handle, **numbers):
+        return pymluops._families.carafe.arrays.carafe_forward(*args, handle=handle, **numbers) * (
+            1 + 2 ** -np.float16(handle.num_threads)
+        )
+
+    by_threads.__name__ = "carafe_forward"
+    monkeypatch.setattr(pymluops, "carafe_forward", by_threads)
+
+    def failing(*_, **__):
+        raise pymluops.InternalError(4, "f", "it broke")
+
+    failing.__name__ = "border_align_forward"
+    monkeypatch.setattr(pymluops, "border_align_forward", failing)
+    assert cli.main(["selftest"]) == 1
+    shown = capsys.readouterr().out
+    isa = pymluops.supported_isas()[0]
+    assert f"psamask_forward collect float32 {isa}: failed: diff3_2 1e-30, expected 0" in shown
+    assert f"carafe_forward float16 {isa}: results depend on the number of threads" in shown
+    assert f"border_align_forward float32 {isa}: it broke" in shown
+    assert "checks FAILED" in shown.splitlines()[-1]
+
+
+def test_config(capsys):
+    def answer(*flags):
+        assert cli.main(["config", *flags]) == 0
+        return capsys.readouterr().out.strip()
+
+    include, lib = Path(answer("--includedir")), Path(answer("--libdir"))
+    assert (include / "mlu_op.h").is_file()
+    assert (lib / "libmluops.so").is_file()
+    assert (Path(answer("--cmakedir")) / "mluops-config.cmake").is_file()
+    assert (Path(answer("--pkgconfigdir")) / "mluops.pc").is_file()
+    assert answer("--cflags") == f"-I{include}"
+    assert answer("--libs").startswith(f"-L{lib} ")
+    assert "-lmluops" in answer("--libs").split()
+    assert answer("--cflags", "--libs") == f"{answer('--cflags')} {answer('--libs')}"
+    assert cli.main(["config"]) == 2
+    assert "expected some of --cflags" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"pymluops {pymluops.__version__}\n"
+
+
+def test_demo_where_nothing_can_be_written(capsys, tmp_path):
+    assert cli.main(["demo", str(tmp_path / "missing" / "picture.png")]) == 1
+    assert "pymluops demo: " in capsys.readouterr().err
+
+
+def test_wrong_commands():
+    for arguments in ([], ["frobnicate"], ["selftest", "--seed", "x"]):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        assert caught.value.code == 2
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#include "mlu_op.h"
+int main(void) {
+  mluOpHandle_t handle;
+  if (mluOpCreate(&handle) != MLUOP_STATUS_SUCCESS) return 1;
+  puts(mluOpGetErrorString(mluOpDestroy(handle)));
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler named cc")
+def test_config_builds_a_program(tmp_path):
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(PROGRAM)
+
+    def config(flag):
+        command = [sys.executable, "-m", "pymluops", "config", flag]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    build = ["cc", "-std=c99", *config("--cflags"), source, "-o", program, *config("--libs")]
+    subprocess.run(build, check=True)
+    assert subprocess.run([program], capture_output=True, check=True).stdout == (
+        b"MLUOP_STATUS_SUCCESS\n"
+    )
+
+
+def read_png(path):
+    """Return the pixels of a PNG file as the standard describes it, checking its checksums."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    chunks, at = {}, 8
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        (checksum,) = struct.unpack(">I", data[at + 8 + length : at + 12 + length])
+        assert checksum == zlib.crc32(kind + body)
+        chunks[kind] = chunks.get(kind, b"") + body
+        at += 12 + length
+    width, height, depth, color = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
+    assert (depth, color, chunks[b"IEND"]) == (8, 2, b"")
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, -1)
+    assert not rows[:, 0].any()  # rows are not filtered
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+def test_demo(capsys, tmp_path):
+    picture = tmp_path / "picture.png"
+    assert cli.main(["demo", str(picture)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-1] == str(picture.resolve())
+    for name in (name for name in pymluops.__all__ if name.endswith(("_forward", "_backward"))):
+        lines = [line for line in shown if line.startswith(f"  {name} ")]
+        assert lines, name
+        assert all(" ok " in line and " ms " in line for line in lines)
+    pixels = read_png(picture)
+    assert pixels.shape[0] > 1000
+    assert pixels.shape[1] > 1000
+    assert len(np.unique(pixels.astype(np.uint32) @ [1, 256, 65536])) > 1000
+
+
+def test_demo_notices(capsys, monkeypatch, tmp_path):
+    good = pymluops.masked_col2im_forward
+
+    def wrong(*args, **kwargs):
+        return good(*args, **kwargs) + np.float32(1e-6)
+
+    wrong.__name__ = "masked_col2im_forward"
+    monkeypatch.setattr(pymluops, "masked_col2im_forward", wrong)
+    assert cli.main(["demo", str(tmp_path / "picture.png")]) == 1
+    shown = capsys.readouterr().out
+    assert "masked_col2im_forward       WRONG" in shown
+    assert "1 results WRONG" in shown
+
+
+def test_demo_has_a_glyph_for_each_character():
+    from pymluops.demo import _font, _scenes
+
+    for scene in _scenes.scenes():
+        captions = [picture.caption + picture.sign for picture in scene.pictures]
+        names = [outcome.name + outcome.error for outcome in scene.outcomes]
+        for text in (scene.title, *scene.text, *captions, *names):
+            assert set(text) <= {*_font._STROKES, " "}, text
