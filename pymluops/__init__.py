@@ -16,8 +16,7 @@ from pymluops._families.deform_roi_pool.arrays import (
     deform_roi_pool_backward,
     deform_roi_pool_forward,
 )
-from pymluops._families.masked.col2im_arrays import masked_col2im_forward
-from pymluops._families.masked.im2col_arrays import masked_im2col_forward
+from pymluops._families.masked.arrays import masked_col2im_forward, masked_im2col_forward
 from pymluops._families.psamask.arrays import psamask_backward, psamask_forward
 from pymluops._handle import (
     Handle,

@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators in plain NumPy and float64: independent of the C library, and slow."""
+"""The operators in plain NumPy and float64: independent of the C library, and slow.
 
+There is a module for each family, such as ``pymluops.reference.carafe``. A family with several
+operators has a name for each of them too: ``masked_im2col`` and ``masked_col2im`` are ``masked``.
+"""
+
+import re
 import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from pymluops._families.border_align import reference as border_align
-from pymluops._families.carafe import reference as carafe
-from pymluops._families.deform_roi_pool import reference as deform_roi_pool
-from pymluops._families.masked import col2im_reference as masked_col2im
-from pymluops._families.masked import im2col_reference as masked_im2col
-from pymluops._families.psamask import reference as psamask
+from pymluops._families import parts
 
-__all__ = [
-    "border_align",
-    "carafe",
-    "deform_roi_pool",
-    "masked_col2im",
-    "masked_im2col",
-    "psamask",
-]
 
+def _names(family: str, module: ModuleType) -> set[str]:
+    found = (re.fullmatch(r"([a-z]\w*)_(?:for|back)ward", name) for name in vars(module))
+    return {family} | {match[1] for match in found if match}
+
+
+_modules = {
+    name: module for family, module in parts("reference") for name in _names(family, module)
+}
+__all__ = sorted(_modules)
+
+globals().update(_modules)
 # `from pymluops.reference.carafe import carafe_forward` works as well.
-for _name in __all__:
-    sys.modules[f"{__name__}.{_name}"] = globals()[_name]
+sys.modules.update({f"{__name__}.{name}": module for name, module in _modules.items()})
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> ModuleType: ...

@@ -4,8 +4,8 @@
 import guard
 import numpy as np
 import pytest
-from pymluops.reference.masked_col2im import masked_col2im_forward as reference_col2im
-from pymluops.reference.masked_im2col import masked_im2col_forward as reference_im2col
+from pymluops.reference.masked import masked_col2im_forward as reference_col2im
+from pymluops.reference.masked import masked_im2col_forward as reference_im2col
 
 import pymluops
 

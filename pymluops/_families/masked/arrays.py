@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masked im2col: the windows of a feature map at chosen positions, as columns."""
+"""Masked im2col and col2im: windows of a map at chosen positions as columns, and back."""
 
 from typing import SupportsIndex
 
@@ -83,3 +83,71 @@ def masked_im2col_forward(
     )
     call.run(x, rows, columns, *kernel, *pad, *workspace, col)
     return col.result
+
+
+def masked_col2im_forward(
+    col: ArrayLike,
+    mask_h_idx: ArrayLike,
+    mask_w_idx: ArrayLike,
+    *,
+    height: SupportsIndex,
+    width: SupportsIndex,
+    out: Output | None = None,
+    handle: Handle | None = None,
+) -> Array:
+    """Put each column at its position of a map of zeros.
+
+    ``im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]``, 0 elsewhere; of a position that is
+    named twice the later m stays.
+
+    Parameters
+    ----------
+    col : array_like, [C, M], float16 or float32
+        The columns.
+    mask_h_idx, mask_w_idx : array_like, [M], int32
+        Rows and columns of the positions, inside the map.
+    height, width : int
+        The size of the map.
+    out : array, [1, C, height, width], the dtype of `col`, optional
+        Where the result goes.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    array, [1, C, height, width], the dtype of `col`
+        `out`, or a new array. Values are copied bit by bit.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is no array or of another dtype, or a number is none.
+    BadParamError
+        A shape or a value is wrong, or a position is outside the map: the text names it.
+    NotSupportedError
+        A tensor of 2**31 elements or more.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> row, column = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
+    >>> col = np.array([[5, 7]], np.float32)
+    >>> pymluops.masked_col2im_forward(col, row, column, height=2, width=3)[0, 0]
+    array([[0., 5., 0.],
+           [0., 0., 7.]], dtype=float32)
+    """
+    call = Call("mluOpMaskedCol2imForward", handle, Layout.NCHW)
+    x = call.input("col", col, ndim=2)
+    rows = call.input("mask_h_idx", mask_h_idx, ndim=1, dtypes=INT32)
+    columns = call.input("mask_w_idx", mask_w_idx, ndim=1, dtypes=INT32)
+    size = call.extent("height", height), call.extent("width", width)
+    im = call.output("out", out, (1, x.shape[0], *size), x.dtype)
+    workspace, workspace_size = call.workspace(
+        "mluOpGetMaskedCol2imForwardWorkspaceSize",
+        x.descriptor,
+        rows.descriptor,
+        columns.descriptor,
+        im.descriptor,
+    )
+    call.run(x, rows, columns, workspace_size, workspace, im)
+    return im.result
