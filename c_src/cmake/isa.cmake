@@ -13,8 +13,18 @@ else()
   message(FATAL_ERROR "no kernels for ${CMAKE_SYSTEM_PROCESSOR}: add it to c_src/cmake/isa.cmake")
 endif()
 
+# Floats in a vector.
+set(MLUOP_ISA_FLOATS_neon 4)
+set(MLUOP_ISA_FLOATS_baseline 4)
+set(MLUOP_ISA_FLOATS_avx2 8)
+set(MLUOP_ISA_FLOATS_avx512 16)
+
 set(MLUOP_ISA_FLAGS_neon "")
 set(MLUOP_ISA_FLAGS_baseline -march=x86-64)
 set(MLUOP_ISA_FLAGS_avx2 -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt)
 set(MLUOP_ISA_FLAGS_avx512 ${MLUOP_ISA_FLAGS_avx2} -mavx512f -mavx512dq -mavx512bw -mavx512vl
                            -mprefer-vector-width=512)
+
+foreach(isa IN LISTS MLUOP_ISAS)
+  set(MLUOP_ISA_DEFINITIONS_${isa} MLUOP_ISA=${isa} MLUOP_ISA_FLOATS=${MLUOP_ISA_FLOATS_${isa}})
+endforeach()

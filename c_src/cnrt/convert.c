@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/half.h"
 #include "runtime.h"
-#include "vector/half.h"
 
 cnrtRet_t cnrtConvertHalfToFloat(float *f, uint16_t h) {
   if (f == NULL) return cnrt_result(cnrtErrorArgsInvalid);

@@ -29,22 +29,17 @@ static void read_cache_bytes(void) {
 mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   static const char api[] = "mluOpCreate";
   if (handle == NULL) return mluop_null_argument(api, "handle");
-  const char *isa_name;
-  const struct mluop_kernels *kernels;
-  const mluOpStatus_t status = mluop_choose_isa(api, &isa_name, &kernels);
+  struct mluOpContext initial = {.atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED,
+                                 .round_mode = MLUOP_ROUND_HALF_TO_EVEN};
+  const mluOpStatus_t status = mluop_choose_isa(api, &initial);
   if (status != MLUOP_STATUS_SUCCESS) return status;
   struct mluOpContext *context = malloc(sizeof(*context));
   if (context == NULL) {
     return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a handle");
   }
   pthread_once(&cache_once, read_cache_bytes);
-  *context = (struct mluOpContext){
-      .kernels = kernels,
-      .isa_name = isa_name,
-      .atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED,
-      .round_mode = MLUOP_ROUND_HALF_TO_EVEN,
-      .cache_bytes = cache_bytes,
-  };
+  initial.cache_bytes = cache_bytes;
+  *context = initial;
   *handle = context;
   return MLUOP_STATUS_SUCCESS;
 }

@@ -14,11 +14,12 @@
 #include "mlu_op_cpu.h"
 #pragma GCC visibility pop
 
-#include "vector/kernels.h"
+#include "core/kernel.h"
 
 struct mluOpContext {
-  const struct mluop_kernels *kernels; /* of the instruction set chosen by mluOpCreate */
+  int isa; /* the instruction set chosen by mluOpCreate: where its variant is in every kernel */
   const char *isa_name;
+  int vector_floats; /* in a vector of it */
   cnrtQueue_t queue;
   mluOpAtomicsMode_t atomics_mode;
   mluOpQuantizeRoundMode_t round_mode;
@@ -70,10 +71,9 @@ mluOpStatus_t mluop_prepare_descriptor(const char *api, mluOpTensorDescriptor_t 
                                        mluOpTensorLayout_t layout, mluOpDataType_t dtype,
                                        int dim_nb, const int *dims);
 
-/* isa.c: the kernels of the best instruction set that this CPU has, or of the one that the
+/* isa.c: stores in the handle the best instruction set that this CPU has, or the one that the
    environment variable MLUOP_CPU_ISA names. On failure a message has been left. */
-mluOpStatus_t mluop_choose_isa(const char *api, const char **name,
-                               const struct mluop_kernels **kernels);
+mluOpStatus_t mluop_choose_isa(const char *api, mluOpHandle_t handle);
 
 /* handle.c: memory that stays with the handle, aligned to 64 bytes, uninitialised, and valid until
    the next call with this handle. NULL when there is none (no message is left). */

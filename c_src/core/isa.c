@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-/* Which instruction sets this CPU runs. One function for each name in isa_list.def, which CMake
+/* Which instruction sets this CPU runs. One function for each name in MLUOP_ISAS, which CMake
    writes from c_src/cmake/isa.cmake, best first. */
 
 #if defined(__x86_64__)
@@ -38,31 +38,25 @@ static bool runs_neon(void) { return true; }
 static bool runs_baseline(void) { return true; }
 #endif
 
-#define MLUOP_ISA(isa) extern const struct mluop_kernels mluop_kernels_##isa;
-#include "isa_list.def"
-#undef MLUOP_ISA
+#define ENTRY(isa, floats, runs) {#isa, floats, runs##_##isa},
 
 static const struct {
   const char *name;
-  const struct mluop_kernels *kernels;
+  int vector_floats;
   bool (*runs)(void);
-} isas[] = {
-#define MLUOP_ISA(isa) {#isa, &mluop_kernels_##isa, runs_##isa},
-#include "isa_list.def"
-#undef MLUOP_ISA
-};
+} isas[] = {MLUOP_ISAS(ENTRY, runs)};
 
 enum { ISA_COUNT = sizeof(isas) / sizeof(isas[0]) };
 
-mluOpStatus_t mluop_choose_isa(const char *api, const char **name,
-                               const struct mluop_kernels **kernels) {
+mluOpStatus_t mluop_choose_isa(const char *api, mluOpHandle_t handle) {
   const char *wanted = getenv("MLUOP_CPU_ISA");
   if (wanted != NULL && *wanted == '\0') wanted = NULL;
   for (int i = 0; i < ISA_COUNT; i++) {
     if (wanted != NULL && strcmp(wanted, isas[i].name) != 0) continue;
     if (!isas[i].runs()) continue;
-    *name = isas[i].name;
-    *kernels = isas[i].kernels;
+    handle->isa = i;
+    handle->isa_name = isas[i].name;
+    handle->vector_floats = isas[i].vector_floats;
     return MLUOP_STATUS_SUCCESS;
   }
   return mluop_fail(MLUOP_STATUS_ARCH_MISMATCH, api,
@@ -72,11 +66,8 @@ mluOpStatus_t mluop_choose_isa(const char *api, const char **name,
 
 const char *mluOpCpuGetSupportedIsas(void) {
   /* Since better sets imply the lesser ones, the answer is a tail of the list of all. */
-  static const char all[] =
-#define MLUOP_ISA(isa) " " #isa
-#include "isa_list.def"
-#undef MLUOP_ISA
-      ;
+#define SPACED(isa, floats, separator) separator #isa
+  static const char all[] = MLUOP_ISAS(SPACED, " ");
   size_t skipped = 0;
   for (int i = 0; i < ISA_COUNT && !isas[i].runs(); i++) skipped += strlen(isas[i].name) + 1;
   return all + skipped + 1;

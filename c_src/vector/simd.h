@@ -38,7 +38,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "vector/half.h"
+#include "core/half.h"
 #include "vector/variant.h"
 
 #if defined(__AVX512F__)
@@ -52,6 +52,9 @@
 #else
 #error "no vectors for this CPU: add a simd_*.h"
 #endif
+
+/* What c_src/cmake/isa.cmake says is so. */
+typedef char mluop_vector_floats_hold[VL == MLUOP_ISA_FLOATS ? 1 : -1];
 
 /* Keeps the compiler from folding the load of `v` into each of its uses as a memory operand. */
 MLUOP_INLINE vf vf_pin(vf v) {

@@ -2,18 +2,9 @@
 #ifndef MLUOP_VECTOR_VARIANT_H_
 #define MLUOP_VECTOR_VARIANT_H_
 
-/* Every file in this folder is built once per instruction set, with MLUOP_ISA set to its name.
-   MLUOP_VARIANT(carafe_forward) is then mluop_carafe_forward_avx2, and so on. */
+/* For code that is built once for each instruction set. */
 
-#include "vector/kernels.h"
-
-#define MLUOP_PASTE_(name, isa) mluop_##name##_##isa
-#define MLUOP_PASTE(name, isa) MLUOP_PASTE_(name, isa)
-#define MLUOP_VARIANT(name) MLUOP_PASTE(name, MLUOP_ISA)
-
-#define MLUOP_KERNEL(name) mluop_kernel MLUOP_VARIANT(name);
-#include "vector/kernels.def"
-#undef MLUOP_KERNEL
+#include "core/kernel.h"
 
 /* For bodies that are written once for half and float: inlined into a call for each, with the type
    as a constant. */

@@ -9,22 +9,20 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "core/half.h"
 #include "half_variant.h"
+#include "isa_list.h"
 #include "mlu_op_cpu.h"
-#include "vector/half.h"
 
-#define MLUOP_ISA(isa) extern const struct half_variant mluop_half_variant_##isa;
-#include "isa_list.def"
-#undef MLUOP_ISA
+#define DECLARE(isa, floats, name) extern const struct half_variant mluop_##name##_##isa;
+#define ENTRY(isa, floats, name) {#isa, &mluop_##name##_##isa},
+
+MLUOP_ISAS(DECLARE, half_variant)
 
 static const struct {
   const char *name;
   const struct half_variant *variant;
-} all_variants[] = {
-#define MLUOP_ISA(isa) {#isa, &mluop_half_variant_##isa},
-#include "isa_list.def"
-#undef MLUOP_ISA
-};
+} all_variants[] = {MLUOP_ISAS(ENTRY, half_variant)};
 
 static int runs_here(const char *name) {
   const char *at = mluOpCpuGetSupportedIsas();

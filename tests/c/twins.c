@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/half.h"
 #include "mlu_op_cpu.h"
-#include "vector/half.h"
 
 static uint32_t random_bits(void) {
   static uint64_t state = 20240229u;

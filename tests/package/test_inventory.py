@@ -27,9 +27,9 @@ def declared_functions(header: str) -> set[str]:
     return set(re.findall(r"MLUOP_WIN_API\s+(mluOp\w+)\(", code))
 
 
-def cmake_list(name: str) -> set[str]:
-    found = re.search(rf"set\({name}\s+([^)]*)\)", text("CMakeLists.txt"))
-    assert found is not None
+def cmake_list(name: str, file: str = "CMakeLists.txt") -> set[str]:
+    found = re.search(rf"set\({name}\s+([^)]*)\)", text(file))
+    assert found is not None, f"{file}: no {name}"
     return set(found[1].split())
 
 
@@ -74,13 +74,11 @@ def test_each_family_has_tests() -> None:
     assert {f for f in FAMILIES if not any(speaks_of(s, f) for s in stems)} == set()
 
 
+C_FAMILIES = sorted(path.name for path in (ROOT / "c_src/families").iterdir())
+
+
 def test_cmake_builds_every_source() -> None:
-    files = {
-        path.relative_to(ROOT / "c_src/families").with_suffix("").as_posix()
-        for path in (ROOT / "c_src/families").glob("*/*.c")
-        if path.stem != "plain"
-    }
-    assert cmake_list("MLUOP_OPS") | cmake_list("MLUOP_KERNELS") == files
+    assert cmake_list("all_families", "c_src/cmake/families.cmake") == set(C_FAMILIES)
     core = {Path(path).stem for path in cmake_list("core_sources")}
     assert core == names_in("c_src/core", "*.c")
     tests = re.search(r"set\(tests([^)]*)\)", text("tests/c/CMakeLists.txt"))
@@ -88,14 +86,18 @@ def test_cmake_builds_every_source() -> None:
     assert set(tests[1].split()) == names_in("tests/c", "test_*.c")
 
 
-def test_kernels_are_listed_written_and_used() -> None:
-    listed = re.findall(r"^MLUOP_KERNEL\((\w+)\)", text("c_src/vector/kernels.def"), re.MULTILINE)
+@pytest.mark.parametrize("family", C_FAMILIES)
+def test_kernels_are_listed_written_and_used(family: str) -> None:
+    folder = f"c_src/families/{family}"
+    sources = cmake_list("sources", f"{folder}/family.cmake")
+    kernels = cmake_list("kernels", f"{folder}/family.cmake")
+    assert sources | kernels | {"plain.c"} == {path.name for path in (ROOT / folder).glob("*.c")}
+    listed = re.findall(r"^MLUOP_KERNEL\((\w+)\);", text(f"{folder}/kernels.h"), re.MULTILINE)
     assert len(listed) == len(set(listed))
-    kernels = "".join(text(f"c_src/families/{name}.c") for name in cmake_list("MLUOP_KERNELS"))
-    written = set(re.findall(r"^void MLUOP_VARIANT\((\w+)\)", kernels, re.MULTILINE))
-    assert set(listed) == written
-    ops = "".join(text(f"c_src/families/{name}.c") for name in cmake_list("MLUOP_OPS"))
-    assert set(re.findall(r"kernels->(\w+)", ops)) - {"vector_floats"} == set(listed)
+    bodies = "".join(text(f"{folder}/{name}") for name in kernels)
+    assert set(re.findall(r"^void MLUOP_VARIANT\((\w+)\)", bodies, re.MULTILINE)) == set(listed)
+    callers = "".join(text(f"{folder}/{name}") for name in sources)
+    assert {name for name in listed if not re.search(rf"\b{name}\b", callers)} == set()
 
 
 def test_c_calls_cover_every_operator() -> None:

@@ -3,6 +3,7 @@
 
 #include "core/contract.h"
 #include "families/border_align/job.h"
+#include "families/border_align/kernels.h"
 
 /* input or grad_input; boxes; output or grad_output; argmax_idx */
 enum { MAP, BOXES, ROWS, ARGMAX };
@@ -129,7 +130,7 @@ static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args
     args->plan_order = (int32_t *)(void *)scratch;
     args->plan_first = (int32_t *)(void *)(scratch + order);
     job->scratch = scratch + plan;
-    const struct mluop_job planning = {.kernel = call->handle->kernels->border_align_plan,
+    const struct mluop_job planning = {.kernel = border_align_plan[call->handle->isa],
                                        .args = args,
                                        .count = lists,
                                        .grain = mluop_grain(PLAN_BOXES, args->K),
@@ -163,7 +164,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
   const int64_t borders = args.N * args.K * 4, samples = choose_samples(&args);
   const int64_t results = borders * args.C * 8;
   choose_stores(&call, &args, results, results, output, argmax_idx);
-  struct mluop_job job = {.kernel = handle->kernels->border_align_forward,
+  struct mluop_job job = {.kernel = border_align_forward[handle->isa],
                           .count = borders,
                           .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
                           .schedule = MLUOP_STATIC};
@@ -174,7 +175,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
 static void find_bad_argmax(const struct mluop_call *call, struct border_align_args *args,
                             int64_t *first) {
   args->bad = first;
-  const struct mluop_job job = {.kernel = call->handle->kernels->border_align_check,
+  const struct mluop_job job = {.kernel = border_align_check[call->handle->isa],
                                 .args = args,
                                 .count = args->N * args->K * 4 * args->C,
                                 .grain = CHECK_ELEMENTS_PER_THREAD,
@@ -199,7 +200,7 @@ static int64_t sums_of_list(const struct border_align_args *args) {
 /* The backward of few channels: no plan; a thread holds the sums of one list. */
 static mluOpStatus_t run_few(const struct mluop_call *call, struct border_align_args *args) {
   const int64_t cost = args->K * (FIXED_COST_FEW + args->C * COST_OF_GRADIENT);
-  struct mluop_job job = {.kernel = call->handle->kernels->border_align_backward_few,
+  struct mluop_job job = {.kernel = border_align_backward_few[call->handle->isa],
                           .args = args,
                           .count = args->N * 4,
                           .grain = mluop_grain(BLOCK_COST, cost),
@@ -242,7 +243,7 @@ mluOpStatus_t mluOpBorderAlignBackward(
   const int64_t lines = 2 * (args.H + args.W) * args.blocks * args.N;
   const int64_t line_cost = elements / lines * COST_OF_GRADIENT;
   const int64_t fair = lines / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(handle));
-  struct mluop_job job = {.kernel = handle->kernels->border_align_backward,
+  struct mluop_job job = {.kernel = border_align_backward[handle->isa],
                           .count = lines,
                           .grain = mluop_max(fair, mluop_grain(BLOCK_COST, line_cost)),
                           .schedule = MLUOP_OWN_FIRST};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/border_align/geometry.h"
+#include "families/border_align/kernels.h"
 
 /* A line of grad_input is the sum of what borders above it and borders on it send. Who owns the
    line adds these up in scratch memory, in this order and within each in the order of the plan, so

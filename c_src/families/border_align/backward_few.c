@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/border_align/geometry.h"
+#include "families/border_align/kernels.h"
 
 /* The backward of few channels, where ordering borders and holding lines would take longer than
    adding the gradients up: the sums of a whole list are held, in double, and the borders come in

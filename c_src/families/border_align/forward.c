@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/border_align/kernels.h"
 #include "families/border_align/plan.h"
 #include "families/border_align/samples.h"
 

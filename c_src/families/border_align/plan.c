@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/border_align/plan.h"
 
+#include "families/border_align/kernels.h"
+
 /* Item: a list. */
 void MLUOP_VARIANT(border_align_plan)(const void *vargs, int64_t begin, int64_t end,
                                       void *scratch) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/carafe/grad_input.h"
 #include "families/carafe/grad_mask.h"
+#include "families/carafe/kernels.h"
 #include "families/carafe/narrow.h"
 
 /* Both gradients of a strip of columns, window row by window row and segment by segment, so that

@@ -3,6 +3,7 @@
 
 #include "families/carafe/ahead.h"
 #include "families/carafe/column_sums.h"
+#include "families/carafe/kernels.h"
 #include "families/carafe/lane_dots.h"
 #include "families/carafe/lanes.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/carafe/ahead.h"
+#include "families/carafe/kernels.h"
 #include "families/carafe/lane_dots.h"
 #include "families/carafe/lanes.h"
 

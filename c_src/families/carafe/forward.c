@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/carafe/kernels.h"
 #include "families/carafe/line_table.h"
 #include "families/carafe/store.h"
 #include "families/carafe/walk.h"

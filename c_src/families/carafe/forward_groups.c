@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/carafe/group_tile.h"
+#include "families/carafe/kernels.h"
 
 /* Weights are asked for so long before they are needed. */
 enum { ASK_BYTES = 4000 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/carafe/plan.h"
 
+#include "families/carafe/kernels.h"
+
 enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
 enum {
   MIN_JOINED_CHANNELS = 48,
@@ -32,8 +34,8 @@ static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, i
 /* Halves are converted whenever they are loaded, if there are instructions for it. Where a vector
    is a line these take 4 % of the time of the products: more than packing does, if it serves many
    and what it reads is in the caches. */
-static int converts(const struct mluop_kernels *kernels, const struct carafe_shape *a, int large) {
-  if (kernels->vector_floats < CARAFE_PAD) return kernels->vector_floats > 4;
+static int converts(int vector_floats, const struct carafe_shape *a, int large) {
+  if (vector_floats < CARAFE_PAD) return vector_floats > 4;
   return large || a->K * a->K * a->S * a->S <= MOST_CONVERTED_TAPS;
 }
 
@@ -48,8 +50,7 @@ static int is_grouped(const struct carafe_shape *a, int large) {
    packed unless they are float, or easy to convert, and in vectors; nor may they be where the
    pixels of a window fall into the same sets of the first cache, as they do at multiples of 2 KiB.
  */
-static struct carafe_plan plan_of(const struct mluop_kernels *kernels, const struct carafe_shape *a,
-                                  int large) {
+static struct carafe_plan plan_of(int vector_floats, const struct carafe_shape *a, int large) {
   const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS), line = carafe_line_elements(a);
   const int64_t block =
       is_grouped(a, large) && a->C <= GROUPED_CHANNELS ? GROUPED_BLOCK : CARAFE_BLOCK_CHANNELS;
@@ -59,7 +60,7 @@ static struct carafe_plan plan_of(const struct mluop_kernels *kernels, const str
   } else {
     plan.groups = mluop_min(a->G, mluop_max(1, block / carafe_padded(a->C)));
   }
-  plan.packed = (a->is_half && !converts(kernels, a, large)) || a->C % CARAFE_PAD != 0 ||
+  plan.packed = (a->is_half && !converts(vector_floats, a, large)) || a->C % CARAFE_PAD != 0 ||
                 a->G * a->C * element_bytes(a) % 2048 == 0;
   return plan;
 }
@@ -73,16 +74,15 @@ static int stays_in_sets(const struct carafe_shape *a) {
 
 /* Joining both ends of a group takes a load for each tap: less than packing does, if it serves many
    products and is not done again for every chunk of pixels or group. */
-static int joins(const struct mluop_kernels *kernels, const struct carafe_shape *a) {
-  return kernels->vector_floats == CARAFE_PAD && a->G == 1 && a->S == 2 && a->K > 1 &&
+static int joins(int vector_floats, const struct carafe_shape *a) {
+  return vector_floats == CARAFE_PAD && a->G == 1 && a->S == 2 && a->K > 1 &&
          a->C >= MIN_JOINED_CHANNELS && stays_in_sets(a);
 }
 
 /* Whether results can go past the caches, in whole lines: two vectors of halves make one. */
-static int can_stream(const struct mluop_kernels *kernels, const struct carafe_shape *a,
-                      const void *output) {
+static int can_stream(int vector_floats, const struct carafe_shape *a, const void *output) {
   return a->C % carafe_line_elements(a) == 0 && (uintptr_t)output % sizeof(float) == 0 &&
-         (!a->is_half || kernels->vector_floats == CARAFE_PAD);
+         (!a->is_half || vector_floats == CARAFE_PAD);
 }
 
 /* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
@@ -106,11 +106,11 @@ static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args
   const int threads = mluop_num_threads(handle);
   const int large = all > half_of_cache;
   args->grouped = is_grouped(a, large);
-  *plan = plan_of(handle->kernels, a, large);
+  *plan = plan_of(handle->vector_floats, a, large);
   const int crosses = !a->is_half && input_off != 0 && a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS;
   int in_place = 0;
-  if (can_stream(handle->kernels, a, args->output)) {
-    in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->kernels, a);
+  if (can_stream(handle->vector_floats, a, args->output)) {
+    in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->vector_floats, a);
     const int is_free = off == 0 || in_place || plan->packed || crosses;
     const int is_cheap =
         (is_free || (!a->is_half && a->S > 1)) && (a->K >= MIN_STREAMED_K || threads == 1);
@@ -156,7 +156,7 @@ mluop_kernel *mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forw
                                         int64_t *floats) {
   const struct carafe_shape *a = &args->shape;
   const struct carafe_plan *plan = &args->plan;
-  const int groups = share_vectors(a, handle->kernels->vector_floats);
+  const int groups = share_vectors(a, handle->vector_floats);
   if (groups) {
     plan_groups(handle, args);
     *floats = CARAFE_TILE * carafe_guarded_floats(a, plan);
@@ -167,5 +167,5 @@ mluop_kernel *mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forw
   if (plan->packed) {
     *floats += carafe_ring_rows(a) * carafe_ring_columns(a, plan) * carafe_ring_pixel(plan);
   }
-  return groups ? handle->kernels->carafe_forward_groups : handle->kernels->carafe_forward;
+  return groups ? carafe_forward_groups[handle->isa] : carafe_forward[handle->isa];
 }

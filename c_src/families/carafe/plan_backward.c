@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/carafe/kernels.h"
 #include "families/carafe/plan.h"
 
 enum { MIN_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
@@ -87,17 +88,17 @@ mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_bac
   if (are_many_groups(a)) {
     plan_groups(args, threads);
     *floats = carafe_groups_floats(args);
-    return handle->kernels->carafe_backward_groups;
+    return carafe_backward_groups[handle->isa];
   }
   if (are_few_channels(a)) {
     plan_columns(args, threads);
     *floats = carafe_columns_floats(args);
-    return handle->kernels->carafe_backward_columns;
+    return carafe_backward_columns[handle->isa];
   }
   plan_channels(args, threads);
   args->ask = is_large(a, handle->cache_bytes);
   const int64_t wide =
       carafe_grads_size(args) + carafe_input_floats(args) + carafe_sums_floats(args);
   *floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(args));
-  return handle->kernels->carafe_backward;
+  return carafe_backward[handle->isa];
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/kernels.h"
 #include "families/deform_roi_pool/tile.h"
 
 /* Both gradients where few bins touch a pixel, bin by bin: each pixel of a bin on the tile takes

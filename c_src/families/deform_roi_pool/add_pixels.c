@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/batch.h"
+#include "families/deform_roi_pool/kernels.h"
 
 /* Both gradients where many bins touch a pixel: pixel by pixel. Without offsets the slopes are
    forgotten. */

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 
 #include "core/contract.h"
+#include "core/half.h"
 #include "families/deform_roi_pool/tiles.h"
-#include "vector/half.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/bin.h"
+#include "families/deform_roi_pool/kernels.h"
 
 /* --------------------------------------------------------------------- RoIs and their bins */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/ahead.h"
+#include "families/deform_roi_pool/kernels.h"
 
 /* Result bytes of the next bin that are prefetched. */
 enum { PREFETCH_OUTPUT = 1 << 12 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/gather.h"
+#include "families/deform_roi_pool/kernels.h"
 #include "families/deform_roi_pool/tile.h"
 
 /* Vectors of channels whose gradients are held in registers at once. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/bin.h"
+#include "families/deform_roi_pool/kernels.h"
 
 /* Which bins touch which tiles of grad_input: a counting sort by chunks of bins. The chunks depend
    on shapes only, and each list has the bins of a chunk behind those of the chunks before it: in

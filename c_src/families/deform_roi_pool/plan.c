@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/deform_roi_pool/kernels.h"
 #include "families/deform_roi_pool/tiles.h"
 
 /* A block of pixels for the order of the bins; about what the L1 cache holds. */
@@ -123,7 +124,7 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
                                    void *scratch) {
   struct deform_roi_pool_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
-  struct mluop_job job = {.kernel = handle->kernels->deform_roi_pool_locate,
+  struct mluop_job job = {.kernel = deform_roi_pool_locate[handle->isa],
                           .args = args,
                           .count = args->R,
                           .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST,
@@ -134,7 +135,7 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
   args->look_ahead = worth_looking_ahead(handle, args);
   job.count = 1;
   if (args->keys != NULL) {
-    job.kernel = handle->kernels->deform_roi_pool_sort;
+    job.kernel = deform_roi_pool_sort[handle->isa];
     mluop_parallel_for(handle, &job);
   }
 }
@@ -180,5 +181,5 @@ void mluop_deform_roi_pool_run_forward(mluOpHandle_t handle, struct deform_roi_p
   const int64_t parts = mluop_max(1, mluop_min(wanted, worth));
   args->part_channels = mluop_div_up(mluop_div_up(args->C, parts), PART_CHANNELS) * PART_CHANNELS;
   args->parts = mluop_div_up(args->C, args->part_channels);
-  run(handle, args, handle->kernels->deform_roi_pool_forward, args->parts);
+  run(handle, args, deform_roi_pool_forward[handle->isa], args->parts);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/tiles.h"
 
+#include "families/deform_roi_pool/kernels.h"
+
 /* Tiles have up to so many floats: a part of the L2 cache. Maps that would have few of them are cut
    into more, but not into smaller ones than these. */
 enum { TILE_FLOATS = 1 << 17, LEAST_TILE_FLOATS = 1 << 12, MIN_TILES = 16, TILE_SHIFT_H = 4 };
@@ -89,16 +91,16 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
 
 static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
   struct mluop_job job = {
-      .kernel = handle->kernels->deform_roi_pool_count,
+      .kernel = deform_roi_pool_count[handle->isa],
       .args = args,
       .count = args->tiles.chunks,
       .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, LIST_COST * args->tiles.chunk),
       .schedule = MLUOP_OWN_FIRST};
   mluop_parallel_for(handle, &job);
-  job.kernel = handle->kernels->deform_roi_pool_starts;
+  job.kernel = deform_roi_pool_starts[handle->isa];
   job.count = 1;
   mluop_parallel_for(handle, &job);
-  job.kernel = handle->kernels->deform_roi_pool_list;
+  job.kernel = deform_roi_pool_list[handle->isa];
   job.count = args->tiles.chunks;
   mluop_parallel_for(handle, &job);
 }
@@ -108,7 +110,7 @@ static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *a
 static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
   const int64_t bytes = args->W * args->C * (int64_t)sizeof(float);
   const struct mluop_job job = {
-      .kernel = handle->kernels->deform_roi_pool_clear,
+      .kernel = deform_roi_pool_clear[handle->isa],
       .args = args,
       .count = args->N * args->H,
       .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, bytes / CLEARED_BYTES),
@@ -144,8 +146,8 @@ void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_poo
   /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
   int64_t grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost / items);
   if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
-  const struct mluop_job job = {.kernel = by_pixel ? handle->kernels->deform_roi_pool_add_pixels
-                                                   : handle->kernels->deform_roi_pool_add_bins,
+  const struct mluop_job job = {.kernel = by_pixel ? deform_roi_pool_add_pixels[handle->isa]
+                                                   : deform_roi_pool_add_bins[handle->isa],
                                 .args = args,
                                 .count = items,
                                 .grain = grain,
@@ -154,6 +156,6 @@ void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_poo
                                 .scratch_stride = args->work_stride};
   mluop_parallel_for(handle, &job);
   if (args->offset != NULL) {
-    mluop_deform_roi_pool_run_bins(handle, args, handle->kernels->deform_roi_pool_grad_offset);
+    mluop_deform_roi_pool_run_bins(handle, args, deform_roi_pool_grad_offset[handle->isa]);
   }
 }

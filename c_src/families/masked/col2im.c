@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/masked/col2im.h"
 
+#include "families/masked/kernels.h"
 #include "shared/pick.h"
 
 /* Where positions ascend, the columns of a stretch of the map are neighbours: im is written once,

@@ -3,6 +3,7 @@
 
 #include "families/masked/api.h"
 #include "families/masked/col2im.h"
+#include "families/masked/kernels.h"
 
 enum { COL = 0, IM = 3 };
 
@@ -64,7 +65,7 @@ static bool indices_below(const struct mluop_call *call, int tensor, char extent
 static uint32_t look_at_positions(mluOpHandle_t handle, struct masked_col2im_args *args) {
   uint32_t flags = 0;
   args->flags = &flags;
-  const struct mluop_job job = {.kernel = handle->kernels->masked_col2im_check,
+  const struct mluop_job job = {.kernel = masked_col2im_check[handle->isa],
                                 .args = args,
                                 .count = args->M,
                                 .grain = POSITIONS_PER_THREAD,
@@ -74,9 +75,8 @@ static uint32_t look_at_positions(mluOpHandle_t handle, struct masked_col2im_arg
 }
 
 static void run(mluOpHandle_t handle, struct masked_col2im_args *args, bool ascending) {
-  const struct mluop_kernels *kernels = handle->kernels;
   const int64_t plane_bytes = args->H * args->W * args->element_size;
-  struct mluop_job job = {.kernel = kernels->masked_col2im_any,
+  struct mluop_job job = {.kernel = masked_col2im_any[handle->isa],
                           .args = args,
                           .count = args->C,
                           .grain = mluop_grain(BLOCK_BYTES, plane_bytes),
@@ -85,7 +85,7 @@ static void run(mluOpHandle_t handle, struct masked_col2im_args *args, bool asce
   const bool few = args->M * FEW_POSITIONS < args->H * args->W && args->C >= threads;
   if (!few && ascending) {
     args->chunks = mluop_div_up(plane_bytes, MASKED_COL2IM_CHUNK_BYTES);
-    job.kernel = kernels->masked_col2im_ascending;
+    job.kernel = masked_col2im_ascending[handle->isa];
     args->by_channel = args->C >= CHANNELS_PER_THREAD * threads;
     if (!args->by_channel) {
       job.count *= args->chunks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/masked/im2col.h"
 
+#include "families/masked/kernels.h"
 #include "shared/pick.h"
 
 /* Tap (i, j) reads what tap (0, 0) reads, (i * W + j) elements further on. So positions are

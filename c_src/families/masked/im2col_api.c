@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/masked/api.h"
 #include "families/masked/im2col.h"
+#include "families/masked/kernels.h"
 
 enum { FEATURE = 0, DATA_COL = 3 };
 
@@ -109,7 +110,7 @@ static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
     items *= args->chunks;
     cost /= args->chunks;
   }
-  const struct mluop_job job = {.kernel = handle->kernels->masked_im2col_forward,
+  const struct mluop_job job = {.kernel = masked_im2col_forward[handle->isa],
                                 .args = args,
                                 .count = items,
                                 .grain = mluop_grain(sparse ? SPARSE_BYTES : BLOCK_BYTES, cost),

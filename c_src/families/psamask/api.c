@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/contract.h"
 #include "families/psamask/job.h"
+#include "families/psamask/kernels.h"
 
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
@@ -57,10 +58,8 @@ static size_t moved_bytes(const struct psamask_args *a, bool forward) {
 
 static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
   mluOpHandle_t handle = call->handle;
-  const struct mluop_kernels *kernels = handle->kernels;
-  mluop_kernel *const all[2][2] = {
-      {kernels->psamask_collect_backward, kernels->psamask_distribute_backward},
-      {kernels->psamask_collect_forward, kernels->psamask_distribute_forward}};
+  mluop_kernel *const *const all[2][2] = {{psamask_collect_backward, psamask_distribute_backward},
+                                          {psamask_collect_forward, psamask_distribute_forward}};
   struct psamask_args args = {
       .source = source,
       .target = target,
@@ -74,7 +73,7 @@ static void run(const struct mluop_call *call, bool forward, const void *source,
   if (row == 0) return;
   const bool distributes = call->scalars[0].value == 1;
   const size_t moved = moved_bytes(&args, forward);
-  struct mluop_job job = {.kernel = all[forward][distributes],
+  struct mluop_job job = {.kernel = all[forward][distributes][handle->isa],
                           .args = &args,
                           .count = args.N * args.H * args.W,
                           .grain = mluop_grain(BLOCK_BYTES, row * (int64_t)sizeof(float)),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/psamask/job.h"
+#include "families/psamask/kernels.h"
 #include "families/psamask/window.h"
 #include "families/psamask/writer.h"
 #include "shared/move.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/psamask/kernels.h"
 #include "families/psamask/lanes.h"
 #include "shared/move.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_VECTOR_HALF_H_
-#define MLUOP_VECTOR_HALF_H_
+#ifndef MLUOP_CORE_HALF_H_
+#define MLUOP_CORE_HALF_H_
 
 /* IEEE binary16 to binary32 and back, exact. In portable C, only float additions and subtractions
    of normal numbers are used, so that flush-to-zero modes of the CPU change nothing. */
@@ -70,4 +70,4 @@ static inline uint16_t mluop_float_to_half(float value) {
 
 #endif
 
-#endif /* MLUOP_VECTOR_HALF_H_ */
+#endif /* MLUOP_CORE_HALF_H_ */

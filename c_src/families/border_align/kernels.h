@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_BORDER_ALIGN_KERNELS_H_
+#define MLUOP_FAMILIES_BORDER_ALIGN_KERNELS_H_
+
+#include "core/kernel.h"
+
+MLUOP_KERNEL(border_align_plan);
+MLUOP_KERNEL(border_align_check);
+MLUOP_KERNEL(border_align_forward);
+MLUOP_KERNEL(border_align_backward);
+MLUOP_KERNEL(border_align_backward_few);
+
+#endif /* MLUOP_FAMILIES_BORDER_ALIGN_KERNELS_H_ */
