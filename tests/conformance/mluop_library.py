@@ -46,7 +46,7 @@ class Library:
         self.ffi.cdef(declarations("cnrt.h") + declarations("mlu_op.h") + ERROR_MESSAGE)
         self.mluop = self.ffi.dlopen(str(mluop_path))
         self.cnrt = self._load_runtime(mluop_path, cnrt_path)
-        self.handle = self.make("mluOpHandle_t", self.mluop.mluOpCreate)
+        self.handle = self.make("mluOpCreate")
 
     def _load_runtime(self, mluop_path: Path, cnrt_path: Path | None):
         if cnrt_path is None and not hasattr(self.mluop, "cnrtMalloc"):
@@ -56,10 +56,19 @@ class Library:
     def close(self) -> None:
         assert self.mluop.mluOpDestroy(self.handle) == 0
 
-    def make(self, type_name: str, create):
+    def function(self, name: str):
+        """Return a function of the library, or of its runtime."""
+        return getattr(self.cnrt if name.startswith("cnrt") else self.mluop, name)
+
+    def parameters(self, name: str) -> tuple:
+        """Return the types of the parameters of a function."""
+        return self.ffi.typeof(self.function(name)).args
+
+    def make(self, create: str):
         """Call one of the functions that make an object."""
-        place = self.ffi.new(f"{type_name} *")
-        assert create(place) == 0, f"cannot make a {type_name}"
+        (out,) = self.parameters(create)
+        place = self.ffi.new(out)
+        assert self.function(create)(place) == 0, f"{create} fails"
         return place[0]
 
     def constant(self, name: str):

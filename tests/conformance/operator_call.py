@@ -29,15 +29,15 @@ class Call:
         self.pointers: dict[str, object] = {}
         self.regions: dict[str, tuple] = {}  # owner, start and bytes, data type
         self.descriptors: dict[str, object] = {}
-        self.carafe = library.ffi.NULL
+        self.objects: dict[str, object] = {}  # descriptors that are not of tensors
         self.workspace_size = 0
 
     def __enter__(self) -> Self:
         for name, tensor in self.description["tensors"].items():
             self.descriptors[name] = self._make_descriptor(tensor)
             self._make_data(name, tensor)
-        if self.description["carafe"]:
-            self._make_carafe(self.description["carafe"])
+        for name, settings in self.description["objects"].items():
+            self.objects[name] = self._make_object(self.table.objects[name], settings)
         if self.description["workspace"]:
             self._make_workspace(self.description["workspace"])
         return self
@@ -48,8 +48,9 @@ class Call:
         for descriptor in self.descriptors.values():
             if descriptor != self.library.ffi.NULL:
                 self.library.mluop.mluOpDestroyTensorDescriptor(descriptor)
-        if self.carafe != self.library.ffi.NULL:
-            self.library.mluop.mluOpDestroyCarafeDescriptor(self.carafe)
+        for name, made in self.objects.items():
+            if made != self.library.ffi.NULL:
+                assert self.library.function(self.table.objects[name]["end"])(made) == 0
 
     # ------------------------------------------------------------------ making the arguments
 
@@ -57,7 +58,7 @@ class Call:
         lib = self.library
         if tensor.get("desc") == "NULL":
             return lib.ffi.NULL
-        descriptor = lib.make("mluOpTensorDescriptor_t", lib.mluop.mluOpCreateTensorDescriptor)
+        descriptor = lib.make("mluOpCreateTensorDescriptor")
         layout = lib.constant("MLUOP_LAYOUT_" + tensor["layout"])
         dtype = lib.constant("MLUOP_DTYPE_" + tensor["dtype"])
         dims = tensor["dims"]
@@ -92,16 +93,14 @@ class Call:
             self.pointers[name] = self.buffers[name].pointer
             self.regions[name] = (name, 0, content.size, dtype)
 
-    def _make_carafe(self, carafe: dict) -> None:
-        if carafe.get("desc") == "NULL":
-            return
-        mluop = self.library.mluop
-        self.carafe = self.library.make(
-            "mluOpCarafeDescriptor_t", mluop.mluOpCreateCarafeDescriptor
-        )
-        if carafe.get("desc") != "unset":
-            numbers = [carafe[k] for k in ("dimNb", "kernel_size", "group_size", "scale_factor")]
-            assert mluop.mluOpSetCarafeDescriptor(self.carafe, *numbers) == 0
+    def _make_object(self, kind: dict, settings: dict):
+        if settings.get("desc") == "NULL":
+            return self.library.ffi.NULL
+        made = self.library.make(kind["make"])
+        if settings.get("desc") != "unset":
+            values = [self.scalar(settings[name]) for name in kind["with"]]
+            assert self.library.function(kind["set"])(made, *values) == 0, "an object cannot be set"
+        return made
 
     def _make_workspace(self, workspace: dict) -> None:
         """Ask the library how much it needs, by the table's own query; then apply the changes."""
@@ -138,8 +137,6 @@ class Call:
         if argument == "handle":
             null = self.description["handle"].get("pointer") == "NULL"
             return self.library.ffi.NULL if null else self.library.handle
-        if argument == "carafe_desc":
-            return self.carafe
         if argument == "workspace_size":
             return self.workspace_size
         if argument == "&workspace_size":
@@ -148,9 +145,19 @@ class Call:
             return self.library.ffi.NULL if null else self.size_place
         if argument in self.pointers:
             return self.pointers[argument]
-        if argument.removesuffix("_desc") in self.descriptors:
-            return self.descriptors[argument.removesuffix("_desc")]
-        return self.description["scalars"][argument]
+        name = argument.removesuffix("_desc")
+        for made in (self.descriptors, self.objects):
+            if name in made:
+                return made[name]
+        return self.scalar(self.description["scalars"][argument])
+
+    def scalar(self, value):
+        """Return a number, an enumerator by its name, or a list of them."""
+        if isinstance(value, str):
+            found = self.library.constant(value)
+            assert found is not None, f"unknown enumerator {value}"
+            return found
+        return [self.scalar(item) for item in value] if isinstance(value, list) else value
 
     def values_of(self, arguments: list[str]) -> list:
         return [self.value_of(argument) for argument in arguments]

@@ -28,13 +28,14 @@ class Case:
 class Table:
     """The cases of one function, read from one file."""
 
-    def __init__(self, data: dict) -> None:
+    def __init__(self, data: dict, objects: dict) -> None:
         self.function = data["call"]
         self.arguments = data["with"]
+        self.objects = objects
         self.base = {
             "tensors": data["tensors"],
             "scalars": data.get("scalars", {}),
-            "carafe": data.get("carafe", {}),
+            "objects": data.get("objects", {}),
             "workspace": data.get("workspace", {}),
             "handle": {},
         }
@@ -83,8 +84,8 @@ def merge(base: dict, changes: list[dict]) -> dict:
     seen: set[tuple[str, str]] = set()
     for change in changes:
         for name, settings in change.items():
-            tensor = name in call["tensors"]
-            target = call["tensors"][name] if tensor else call[name]
+            groups = (call["tensors"], call["objects"], call)
+            target = next(group[name] for group in groups if name in group)
             for key, value in settings.items():
                 assert (name, key) not in seen, f"{name}.{key} is set by both breaks"
                 seen.add((name, key))

@@ -13,20 +13,12 @@ from mluop_library import Library
 
 SENTINEL_BYTE = 0x5A  # what places are filled with before a call
 
-# Objects that exist when they are first named: their type, and the functions of their life.
+# Objects that exist when they are first named, and the functions of their life. A file has the same
+# for objects of its own.
 OBJECTS = {
-    "handle": ("mluOpHandle_t", "mluOpCreate", "mluOpDestroy"),
-    "tensor": (
-        "mluOpTensorDescriptor_t",
-        "mluOpCreateTensorDescriptor",
-        "mluOpDestroyTensorDescriptor",
-    ),
-    "carafe": (
-        "mluOpCarafeDescriptor_t",
-        "mluOpCreateCarafeDescriptor",
-        "mluOpDestroyCarafeDescriptor",
-    ),
-    "queue": ("cnrtQueue_t", "cnrtQueueCreate", "cnrtQueueDestroy"),
+    "handle": {"make": "mluOpCreate", "end": "mluOpDestroy"},
+    "tensor": {"make": "mluOpCreateTensorDescriptor", "end": "mluOpDestroyTensorDescriptor"},
+    "queue": {"make": "cnrtQueueCreate", "end": "cnrtQueueDestroy"},
 }
 
 
@@ -36,17 +28,19 @@ class Script:
 
     name: str
     steps: list[list]
+    objects: dict[str, dict]
 
 
 def read_scripts(data: dict) -> list[Script]:
     """Return the scripts of a table: those it lists, and one for each argument that is needed."""
-    found = [Script(entry["name"], entry["steps"]) for entry in data.get("case", [])]
+    objects = OBJECTS | data.get("objects", {})
+    found = [Script(entry["name"], entry["steps"], objects) for entry in data.get("case", [])]
     for entry in data.get("needed", []):
-        found += missing_arguments(entry)
+        found += missing_arguments(entry, objects)
     return found
 
 
-def missing_arguments(entry: dict) -> list[Script]:
+def missing_arguments(entry: dict, objects: dict[str, dict]) -> list[Script]:
     """Return a script for each needed argument: the valid call, then the one without it."""
     found = []
     for position, name in enumerate(entry["names"]):
@@ -59,15 +53,16 @@ def missing_arguments(entry: dict) -> list[Script]:
             [entry["call"], *entry["with"], entry.get("valid", {})],
             [entry["call"], *broken, expect],
         ]
-        found.append(Script(f"{entry['call']}, {name} is NULL", steps))
+        found.append(Script(f"{entry['call']}, {name} is NULL", steps, objects))
     return found
 
 
 class ScriptRun:
     """The objects and places of one script."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, kinds: dict[str, dict]) -> None:
         self.library = library
+        self.kinds = kinds
         self.ffi = library.ffi
         self.objects: dict[str, object] = {}
         self.places: dict[str, object] = {}
@@ -75,18 +70,16 @@ class ScriptRun:
 
     def object(self, name: str):
         if name not in self.objects:
-            type_name, create, _ = OBJECTS[name.rstrip("0123456789")]
-            self.objects[name] = self.library.make(type_name, self.function(create))
+            kind = self.kinds[name.rstrip("0123456789")]
+            self.objects[name] = self.library.make(kind["make"])
         return self.objects[name]
-
-    def function(self, name: str):
-        return getattr(self.library.cnrt if name.startswith("cnrt") else self.library.mluop, name)
 
     def finish(self) -> None:
         """Destroy what is still alive."""
-        life = {self.ffi.typeof(name): destroy for name, _, destroy in OBJECTS.values()}
+        ends = [kind["end"] for kind in self.kinds.values()]
+        life = {self.library.parameters(end)[0]: end for end in ends}
         for made in self.objects.values():
-            assert self.function(life[self.ffi.typeof(made)])(made) == 0
+            assert self.library.function(life[self.ffi.typeof(made)])(made) == 0
 
     # --------------------------------------------------------------------------- arguments
 
@@ -135,8 +128,8 @@ class ScriptRun:
     def step(self, step: list) -> None:
         name, *texts = step
         expect = texts.pop() if texts and isinstance(texts[-1], dict) else {}
-        function = self.function(name)
-        types = self.ffi.typeof(function).args
+        function = self.library.function(name)
+        types = self.library.parameters(name)
         assert len(types) == len(texts), f"{name} has {len(types)} parameters"
         arguments = [self.argument(text, type_) for text, type_ in zip(texts, types, strict=True)]
         result = function(*arguments)
@@ -191,7 +184,7 @@ class ScriptRun:
 
 
 def run_script(library: Library, script: Script) -> None:
-    run = ScriptRun(library)
+    run = ScriptRun(library, script.objects)
     try:
         for step in script.steps:
             run.step(step)

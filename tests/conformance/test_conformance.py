@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance suite: every case of every table in cases/, against one library."""
+"""The conformance suite: every case of every table, against one library.
+
+The tables of a family are its contract.toml, those of what belongs to no family stand in cases/.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,15 @@ from mluop_library import declarations
 from operator_cases import Table, merge, run_case
 from script_cases import read_scripts, run_script
 
-FILES = sorted((Path(__file__).parent / "cases").glob("*.toml"))
-DATA = {path.stem: tomllib.loads(path.read_text()) for path in FILES}
-TABLES = [Table(table) for data in DATA.values() for table in data.get("operator", [])]
+HERE = Path(__file__).resolve().parent
+FILES = {path.stem: path for path in sorted((HERE / "cases").glob("*.toml"))}
+FILES |= {path.parent.name: path for path in sorted(HERE.parent.glob("*/contract.toml"))}
+DATA = {name: tomllib.loads(path.read_text()) for name, path in FILES.items()}
+TABLES = [
+    Table(table, data.get("objects", {}))
+    for data in DATA.values()
+    for table in data.get("operator", [])
+]
 OPERATOR_CASES = [(table, case) for table in TABLES for case in table.cases()]
 SCRIPTS = [(name, script) for name, data in DATA.items() for script in read_scripts(data)]
 

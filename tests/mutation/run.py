@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Show that the conformance suite notices when the library breaks the contract.
 
-Each mutant of mutants.toml is one change to the sources: a rule removed, two rules swapped, a
-status changed, a line of the core replaced. A copy of the sources is built with it, and the
-conformance suite is run against that library: it must fail.
+Each mutant of a mutants.toml (here: of the core; in tests/<family>: of a family) is one change to
+the sources: a rule removed, two rules swapped, a status changed, a line replaced. A copy of the
+sources is built with it, and the conformance suite is run against that library: it must fail.
 
 Usage: python tests/mutation/run.py [--every-rule] [NAME PART ...]
 
@@ -127,6 +127,12 @@ def mutate(text: str, mutant: dict) -> str:
     return replace_in_table(text, table, {row: changed})
 
 
+def listed() -> list[dict]:
+    """Return the mutants of the core and of every family."""
+    paths = sorted((ROOT / "tests").glob("*/mutants.toml"))
+    return [mutant for path in paths for mutant in tomllib.loads(path.read_text())["mutant"]]
+
+
 def cases_for(mutant: dict) -> str:
     """Return which cases to run: those of the operator, or all of them."""
     path = Path(mutant["file"])
@@ -175,8 +181,7 @@ def main() -> None:
     parser.add_argument("--every-rule", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME PART", help="only these mutants")
     chosen = parser.parse_args()
-    listed = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text())["mutant"]
-    mutants = every_rule() if chosen.every_rule else listed
+    mutants = every_rule() if chosen.every_rule else listed()
     mutants = [m for m in mutants if all(part in m["name"] for part in chosen.names)]
     begin = time.monotonic()
     prepare()

@@ -2,23 +2,20 @@
 """Every mutant still fits the sources; .ci/run builds them and runs the conformance suite."""
 
 import importlib.util
-import tomllib
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
-MUTANTS = tomllib.loads((HERE / "mutants.toml").read_text())["mutant"]
-
 spec = importlib.util.spec_from_file_location("mutation_run", HERE / "run.py")
 assert spec is not None
 assert spec.loader is not None
 mutation = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(mutation)
+MUTANTS = mutation.listed()
 
 
-def test_there_are_enough() -> None:
-    assert len(MUTANTS) >= 20
+def test_names_are_different() -> None:
     assert len({mutant["name"] for mutant in MUTANTS}) == len(MUTANTS)
 
 

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance suite runs with what its README says to copy, and nothing else."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pymluops
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_suite_runs_alone(tmp_path: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests/conformance", tmp_path / "tests/conformance", ignore=ignored)
+    shutil.copytree(ROOT / "include", tmp_path / "include")
+    for contract in (ROOT / "tests").glob("*/contract.toml"):
+        folder = tmp_path / "tests" / contract.parent.name
+        folder.mkdir()
+        shutil.copy(contract, folder)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "handle"]
+    command += ["tests/conformance", f"--mluop-library={pymluops.library_path()}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(done.stdout.splitlines()[-1].split()[0]) >= 10, done.stdout
