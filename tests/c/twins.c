@@ -23,6 +23,11 @@ double random_real(double low, double high) {
   return low + (high - low) * (double)(random_bits() >> 7) / 16777216.0;
 }
 
+int random_channels(void) {
+  static const int edges[] = {1, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 300};
+  return edges[random_int(0, (int)(sizeof(edges) / sizeof(edges[0])) - 1)];
+}
+
 static mluOpTensorDescriptor_t describe(mluOpTensorLayout_t layout, mluOpDataType_t dtype,
                                         const int dims[4]) {
   int rank = 0;
@@ -119,4 +124,36 @@ int twin_near(const struct twin *twin, double limit) {
   const double noise = 1e-7, count = (double)twin->count;
   return difference <= limit * size + noise * count &&
          sqrt(squares) <= limit * sqrt(size_squares) + noise * sqrt(count);
+}
+
+int twin_close(const struct twin *twin) {
+  return twin_near(twin, twin->dtype == MLUOP_DTYPE_HALF ? 3e-3 : 1e-5);
+}
+
+struct twin twin_nhwc(mluOpDataType_t dtype, int n, int h, int w, int c) {
+  const int dims[] = {n, h, w, c};
+  return twin_new(MLUOP_LAYOUT_NHWC, dtype, dims);
+}
+
+struct twin twin_nhwc_output(mluOpDataType_t dtype, int n, int h, int w, int c) {
+  const int dims[] = {n, h, w, c};
+  return twin_output(MLUOP_LAYOUT_NHWC, dtype, dims);
+}
+
+struct twin twin_array(mluOpDataType_t dtype, int a, int b, int c, int d) {
+  const int dims[] = {a, b, c, d};
+  return twin_new(MLUOP_LAYOUT_ARRAY, dtype, dims);
+}
+
+void twins_free(struct twin *const *twins, int count) {
+  for (int i = 0; i < count; i++) twin_free(twins[i]);
+}
+
+void twin_set_boxes(struct twin *boxes, int row, int images, int h, int w) {
+  for (int64_t i = 0; i < boxes->count; i++) {
+    const int64_t column = i % row - (row - 4);
+    const int extent = column % 2 == 0 ? w : h;
+    const double at = random_real(-0.3 * extent, 1.3 * extent);
+    twin_set(boxes, i, column < 0 ? random_int(0, images - 1) : at);
+  }
 }

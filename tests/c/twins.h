@@ -11,21 +11,8 @@
 
 #include "mlu_op.h"
 
-/* The plain loops of the families, built under these names. */
+/* Declares a plain loop of a family, which is built under a name of its own. */
 #define PLAIN(name) extern __typeof__(mluOp##name) plain##name
-PLAIN(CreateCarafeDescriptor);
-PLAIN(SetCarafeDescriptor);
-PLAIN(DestroyCarafeDescriptor);
-PLAIN(CarafeForward);
-PLAIN(CarafeBackward);
-PLAIN(PsamaskForward);
-PLAIN(PsamaskBackward);
-PLAIN(DeformRoiPoolForward);
-PLAIN(DeformRoiPoolBackward);
-PLAIN(BorderAlignForward);
-PLAIN(BorderAlignBackward);
-PLAIN(MaskedIm2colForward);
-PLAIN(MaskedCol2imForward);
 
 struct twin {
   mluOpDataType_t dtype;
@@ -43,6 +30,15 @@ struct twin twin_new(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const in
 struct twin twin_output(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const int dims[4]);
 void twin_free(struct twin *twin);
 
+struct twin twin_nhwc(mluOpDataType_t dtype, int n, int h, int w, int c);
+struct twin twin_nhwc_output(mluOpDataType_t dtype, int n, int h, int w, int c);
+struct twin twin_array(mluOpDataType_t dtype, int a, int b, int c, int d);
+
+#define TWINS_FREE(...)                           \
+  twins_free((struct twin *const[]){__VA_ARGS__}, \
+             (int)(sizeof((struct twin *const[]){__VA_ARGS__}) / sizeof(struct twin *)))
+void twins_free(struct twin *const *twins, int count);
+
 /* Sets element i of both. */
 void twin_set(struct twin *twin, int64_t i, double value);
 
@@ -51,8 +47,19 @@ void twin_set(struct twin *twin, int64_t i, double value);
 int twin_same(const struct twin *twin);
 int twin_near(const struct twin *twin, double limit);
 
+/* Whether they are as near as the contract asks for. The plain loops round as the kernels do, hence
+   not the tighter limits of the tests in Python. */
+int twin_close(const struct twin *twin);
+
 /* A random integer in [low, high], and a random number in [low, high). */
 int random_int(int low, int high);
 double random_real(double low, double high);
+
+/* A number of channels, often one at the edge of a vector or a block of them. */
+int random_channels(void);
+
+/* Makes rows that end with a box: corners anywhere on and around the map, also inverted; where rows
+   have five numbers, the first is that of an image. */
+void twin_set_boxes(struct twin *boxes, int row, int images, int h, int w);
 
 #endif /* MLUOP_TESTS_TWINS_H_ */

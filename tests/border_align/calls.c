@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls.h"
+
+PLAIN(BorderAlignForward);
+PLAIN(BorderAlignBackward);
+
+enum { BORDER_POOL = 4 };
+
+static void make_border_align(struct call *call, int backward) {
+  const int h = call->wide ? 24 : 1, c = call->wide ? 32 : 1, k = h * h;
+  const struct spec map = NHWC(1, h, h, 4 * c), result = NHWC(1, k, 4, c);
+  const struct spec argmax = {MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_INT32, {1, k, 4, c}, 4};
+  const struct spec boxes = ARRAY3(1, k, 4);
+  call_input(call, backward ? result : map);
+  call_fill_boxes(call_input(call, boxes), 4, (float)h);
+  if (backward) {
+    const struct tensor *indices = call_input(call, argmax);
+    for (size_t i = 0; indices->data != NULL && i < indices->bytes / 4; i++) {
+      ((int32_t *)indices->data)[i] = (int32_t)(i % (BORDER_POOL + 1));
+    }
+    call_output(call, map);
+  } else {
+    call_output(call, result);
+    call_output(call, argmax);
+  }
+}
+
+static void make_border_align_forward(struct call *call) { make_border_align(call, 0); }
+static void make_border_align_backward(struct call *call) { make_border_align(call, 1); }
+
+static mluOpStatus_t border_align_forward(mluOpHandle_t handle, struct call *call) {
+  return mluOpBorderAlignForward(handle, DP(0), DP(1), BORDER_POOL, DP(2), DP(3));
+}
+
+static mluOpStatus_t border_align_backward(mluOpHandle_t handle, struct call *call) {
+  return mluOpBorderAlignBackward(handle, DP(0), DP(1), DP(2), BORDER_POOL, DP(3));
+}
+
+static void border_align_values(mluOpHandle_t handle, mluOpDataType_t dtype) {
+  const int n = random_int(1, 2), h = random_int(1, 9), w = random_int(1, 9), k = h * w;
+  const int c = random_channels(), pool = random_int(1, 12);
+  struct twin input = twin_nhwc(dtype, n, h, w, 4 * c), boxes = twin_array(dtype, n, k, 4, 0);
+  struct twin output = twin_nhwc_output(dtype, n, k, 4, c);
+  struct twin argmax = twin_nhwc_output(MLUOP_DTYPE_INT32, n, k, 4, c);
+  struct twin grad = twin_nhwc(dtype, n, k, 4, c);
+  struct twin grad_input = twin_nhwc_output(dtype, n, h, w, 4 * c);
+  twin_set_boxes(&boxes, 4, 1, h, w);
+  OK(mluOpBorderAlignForward(handle, OURS(input), OURS(boxes), pool, OURS(output), OURS(argmax)));
+  OK(plainBorderAlignForward(handle, THEIRS(input), THEIRS(boxes), pool, THEIRS(output),
+                             THEIRS(argmax)));
+  CHECK(twin_same(&output));
+  CHECK(twin_same(&argmax));
+  OK(mluOpBorderAlignBackward(handle, OURS(grad), OURS(boxes), OURS(argmax), pool,
+                              OURS(grad_input)));
+  OK(plainBorderAlignBackward(handle, THEIRS(grad), THEIRS(boxes), THEIRS(argmax), pool,
+                              THEIRS(grad_input)));
+  CHECK(twin_close(&grad_input));
+  TWINS_FREE(&input, &boxes, &output, &argmax, &grad, &grad_input);
+}
+
+const struct family_calls family_border_align = {
+    .calls = {{"mluOpBorderAlignForward", make_border_align_forward, border_align_forward},
+              {"mluOpBorderAlignBackward", make_border_align_backward, border_align_backward}},
+    .values = {border_align_values},
+};
