@@ -16,7 +16,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PRESET = os.environ.get("PYMLUOPS_TEST_PRESET", "dev")
 EMULATOR = os.environ.get("PYMLUOPS_TEST_EMULATOR", "").split()
-PROGRAMS = sorted(path.stem for path in (ROOT / "tests/c").glob("test_*.c"))
+FOLDERS = ("c", "vector")
+PROGRAMS = sorted(p.stem for name in FOLDERS for p in (ROOT / "tests" / name).glob("test_*.c"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations that move lanes: transposes, runs of four, broadcasts within them, tables. */
+#include <string.h>
+
+#include "vector.h"
+#include "vector/simd.h"
+
+enum { FOURS = VL / 4 };
+
+static void fill(float *lanes, int64_t n) {
+  for (int64_t i = 0; i < n; i++) lanes[i] = mluop_float_of_bits(random_bits());
+}
+
+static void matrix_is_transposed(void) {
+  float from[VL][VL], to[VL][VL];
+  vf rows[VL];
+  fill(from[0], VL * VL);
+  for (int i = 0; i < VL; i++) rows[i] = vf_load(from[i]);
+  vf_transpose(rows);
+  for (int i = 0; i < VL; i++) vf_store(to[i], rows[i]);
+  for (int i = 0; i < VL; i++) {
+    for (int j = 0; j < VL; j++) CHECK(same_bits(to[i][j], from[j][i]));
+  }
+}
+
+static void runs_of_four_are_transposed(void) {
+  float from[4][VL], to[4][VL];
+  vf rows[4];
+  fill(from[0], 4 * VL);
+  for (int i = 0; i < 4; i++) rows[i] = vf_load(from[i]);
+  vf_transpose_fours(rows);
+  for (int i = 0; i < 4; i++) vf_store(to[i], rows[i]);
+  for (int run = 0; run < VL; run += 4) {
+    for (int i = 0; i < 4; i++) {
+      for (int j = 0; j < 4; j++) CHECK(same_bits(to[i][run + j], from[j][run + i]));
+    }
+  }
+}
+
+/* The address of run 0 such that the runs, `step` elements apart, touch one end of the room. */
+static unsigned char *place(struct room room, int64_t runs, int64_t step, int64_t size,
+                            int at_end) {
+  const int64_t other = (runs - 1) * step, low = other < 0 ? other : 0, high = other - low;
+  return at_end ? room.end - (4 + (other > 0 ? high : 0)) * size : room.begin - low * size;
+}
+
+static const int64_t steps[] = {4, 5, 7, 16, 33, -4, -9};
+enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+static void runs_of_four_are_loaded(void) {
+  const struct room room = room_random(0);
+  for (int k = 0; k < 2 * STEPS; k++) {
+    const int64_t step = steps[k / 2];
+    const float *p = (const void *)place(room, FOURS, step, 4, k % 2);
+    float lanes[VL];
+    vf_store(lanes, vf_load_fours(p, step));
+    for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], p[i / 4 * step + i % 4]));
+  }
+}
+
+static void runs_of_four_are_stored(void) {
+  for (int k = 0; k < 2 * STEPS; k++) {
+    const int64_t step = steps[k / 2];
+    const struct room room = room_clean(0);
+    float *p = (void *)place(room, FOURS, step, 4, k % 2);
+    float lanes[VL];
+    fill(lanes, VL);
+    vf_store_fours(p, step, vf_load(lanes));
+    for (int i = 0; i < VL; i++) {
+      float *at = &p[i / 4 * step + i % 4];
+      CHECK(same_bits(lanes[i], *at));
+      memset(at, 0xa5, sizeof(*at)); /* as room_clean left it */
+    }
+    CHECK(room_only(room, p, 0));
+  }
+}
+
+static vf load_times(const void *p, int64_t step, int times, int way) {
+  switch (way) {
+    case 0:
+      return vf_load_fours_times(p, step, times);
+    case 1:
+      return vf_load_fours_times_half(p, step, times);
+    case 2:
+      return vf_load_fours_times_as((const float *)p - 3, 3, step, times, 0);
+    default:
+      return vf_load_fours_times_as((const uint16_t *)p - 3, 3, step, times, 1);
+  }
+}
+
+/* Runs that are there once, twice or four times, of floats and of halves. */
+static void runs_of_four_are_repeated(void) {
+  const struct room room = room_random(0);
+  for (int k = 0; k < 2 * 4 * STEPS; k++) {
+    const int64_t step = steps[k / 8];
+    const int way = k % 4, is_half = way % 2, at_end = k / 4 % 2;
+    for (int times = 1; times <= 4; times *= 2) {
+      const int64_t runs = FOURS > times ? FOURS / times : 1;
+      const void *p = place(room, runs, step, is_half ? 2 : 4, at_end);
+      float lanes[VL];
+      vf_store(lanes, load_times(p, step, times, way));
+      for (int i = 0; i < VL; i++) {
+        const int64_t at = i / 4 / times * step + i % 4;
+        const float expected =
+            is_half ? reference_widen(((const uint16_t *)p)[at]) : ((const float *)p)[at];
+        CHECK(same_bits(lanes[i], expected));
+      }
+    }
+  }
+}
+
+static void element_of_runs_is_repeated(void) {
+  float a[VL], b[VL], one[VL], two[VL];
+  fill(a, VL);
+  fill(b, VL);
+  for (int q = 0; q < 4; q++) {
+    vf_store(one, vf_dup_fours(vf_load(a), q));
+    vf_store(two, vf_dup2_fours(vf_load(a), vf_load(b), q));
+    for (int i = 0; i < VL; i++) {
+      const int run = i / 4 * 4;
+      CHECK(same_bits(one[i], a[run + q]));
+      CHECK(same_bits(two[i], i % 4 < 2 ? a[run + q] : b[run + q]));
+    }
+  }
+}
+
+/* Every index in every lane; the table ends, or begins, at memory that nobody may read. */
+static void table_of_sixteen(void) {
+  const struct room room = room_random(0);
+  const float *tables[] = {(const void *)room.begin, (const void *)(room.end - 16 * sizeof(float))};
+  for (int k = 0; k < 2 * 16; k++) {
+    const float *table = tables[k / 16];
+    int32_t at[VL];
+    float lanes[VL];
+    for (int i = 0; i < VL; i++) at[i] = (i * 7 + k) % 16;
+    vf_store(lanes, vf_lookup16(table, vi_load(at)));
+    for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], table[at[i]]));
+  }
+}
+
+static const struct test tests[] = {
+    TEST(matrix_is_transposed),      TEST(runs_of_four_are_transposed),
+    TEST(runs_of_four_are_loaded),   TEST(runs_of_four_are_stored),
+    TEST(runs_of_four_are_repeated), TEST(element_of_runs_is_repeated),
+    TEST(table_of_sixteen),
+};
+VECTOR_TESTS(tests);
