@@ -14,16 +14,8 @@ from typing import Any
 import numpy as np
 
 import pymluops
-from pymluops import accuracy
+from pymluops import _cases, accuracy
 from pymluops._tensor import Array
-from pymluops.reference import (
-    border_align,
-    carafe,
-    deform_roi_pool,
-    masked_col2im,
-    masked_im2col,
-    psamask,
-)
 
 _THREADS = (1, 3)
 _NAME_WIDTH, _WIDTH = 38, 10
@@ -31,20 +23,19 @@ _NAME_WIDTH, _WIDTH = 38, 10
 
 @dataclass
 class _Case:
-    operator: Callable[..., Any]
-    reference: Callable[..., Any]
-    kind: accuracy.Kind
-    arrays: tuple[Array, ...]
-    numbers: dict[str, Any]
-    variant: str = ""
+    call: _cases.SmallCall
+    trial: _cases.Trial
 
     @property
     def name(self) -> str:
-        return f"{self.operator.__name__} {self.variant}".rstrip()
+        return f"{self.call.name} {self.trial.variant}".rstrip()
 
     @property
     def dtype(self) -> str:
-        return self.arrays[0].dtype.name
+        return self.trial.arrays[0].dtype.name
+
+    def run(self, function: Callable[..., Any], **more: Any) -> tuple[Array, ...]:
+        return _tuple(function(*self.trial.arrays, **self.trial.numbers, **more))
 
 
 def run(seed: int = 0) -> int:
@@ -53,8 +44,10 @@ def run(seed: int = 0) -> int:
     print(f"{'operator':<{_NAME_WIDTH}}{'dtype':<10}" + "".join(f"{isa:<{_WIDTH}}" for isa in isas))
     failures: list[str] = []
     count = 0
-    for case in _cases(np.random.default_rng(seed)):
-        expected = _tuple(case.reference(*case.arrays, **case.numbers))
+    calls = _cases.small_calls()
+    for trial in _cases.trials(np.random.default_rng(seed)):
+        case = _Case(calls[trial.name], trial)
+        expected = case.run(case.call.reference)
         cells = []
         for isa in isas:
             cell, problem = _judge(case, isa, expected)
@@ -89,7 +82,7 @@ def _judge(case: _Case, isa: str, expected: tuple[Array, ...]) -> tuple[str, str
         accuracy.check(
             result,
             baseline,
-            kind="movement" if result.dtype.kind == "i" else case.kind,
+            kind="movement" if result.dtype.kind == "i" else case.call.kind,
             bar="tight",
         )
         for result, baseline in zip(results[0], expected, strict=True)
@@ -107,7 +100,7 @@ def _results(case: _Case, isa: str) -> list[tuple[Array, ...]]:
     with _handle(isa) as handle:
         for threads in _THREADS:
             handle.num_threads = threads
-            results.append(_tuple(case.operator(*case.arrays, **case.numbers, handle=handle)))
+            results.append(case.run(case.call.function, handle=handle))
     return results
 
 
@@ -128,112 +121,3 @@ def _handle(isa: str) -> Iterator[pymluops.Handle]:
 
 def _tuple(results: Any) -> tuple[Array, ...]:
     return results if isinstance(results, tuple) else (results,)
-
-
-def _cases(rng: np.random.Generator) -> Iterator[_Case]:
-    # Sizes that are no multiples of a vector, and more work than one thread's share.
-    for dtype in (np.dtype(np.float32), np.dtype(np.float16)):
-        yield from _carafe(rng, dtype)
-        if dtype == np.float32:
-            yield from _psamask(rng)
-        yield from _deform_roi_pool(rng, dtype)
-        yield from _border_align(rng, dtype)
-        yield from _masked(rng, dtype)
-
-
-def _normal(rng: np.random.Generator, dtype: np.dtype[Any], *shape: int) -> Array:
-    return rng.standard_normal(shape).astype(dtype)
-
-
-def _carafe(rng: np.random.Generator, dtype: np.dtype[Any]) -> Iterator[_Case]:
-    numbers = {"kernel_size": 5, "group_size": 2, "scale_factor": 2}
-    x, mask = _normal(rng, dtype, 2, 9, 11, 38), _normal(rng, dtype, 2, 18, 22, 50)
-    dy = _normal(rng, dtype, 2, 18, 22, 38)
-    yield _Case(pymluops.carafe_forward, carafe.carafe_forward, "arithmetic", (x, mask), numbers)
-    yield _Case(
-        pymluops.carafe_backward, carafe.carafe_backward, "arithmetic", (x, mask, dy), numbers
-    )
-
-
-def _psamask(rng: np.random.Generator) -> Iterator[_Case]:
-    dtype = np.dtype(np.float32)
-    forward, backward = psamask.psamask_forward, psamask.psamask_backward
-    for variant in ("collect", "distribute"):
-        numbers = {"psa_type": ("collect", "distribute").index(variant), "h_mask": 9, "w_mask": 13}
-        x, dy = _normal(rng, dtype, 2, 11, 10, 117), _normal(rng, dtype, 2, 11, 10, 110)
-        yield _Case(pymluops.psamask_forward, forward, "movement", (x,), numbers, variant)
-        yield _Case(pymluops.psamask_backward, backward, "movement", (dy,), numbers, variant)
-
-
-def _deform_roi_pool(rng: np.random.Generator, dtype: np.dtype[Any]) -> Iterator[_Case]:
-    numbers = {"pooled_height": 3, "pooled_width": 4, "spatial_scale": 0.5, "gamma": 0.2}
-    x, dy = _normal(rng, dtype, 2, 13, 17, 21), _normal(rng, dtype, 20, 3, 4, 21)
-    corners = rng.uniform(-3, 36, (20, 2, 2))
-    rois = np.column_stack(
-        (rng.integers(0, 2, 20), corners.min(axis=1), corners.max(axis=1))
-    ).astype(dtype)
-    offset = _normal(rng, dtype, 20, 2, 3, 4)
-    forward = deform_roi_pool.deform_roi_pool_forward
-    backward = deform_roi_pool.deform_roi_pool_backward
-    for ratio, variant in ((0, "adaptive"), (2, "2x2 samples")):
-        settings = {**numbers, "sampling_ratio": ratio}
-        yield _Case(
-            pymluops.deform_roi_pool_forward,
-            forward,
-            "arithmetic",
-            (x, rois, offset),
-            settings,
-            variant,
-        )
-        yield _Case(
-            pymluops.deform_roi_pool_backward,
-            backward,
-            "arithmetic",
-            (dy, x, rois, offset),
-            settings,
-            variant,
-        )
-
-
-def _border_align(rng: np.random.Generator, dtype: np.dtype[Any]) -> Iterator[_Case]:
-    x = _normal(rng, dtype, 2, 7, 9, 4 * 19)
-    corners = rng.uniform(-1, 9, (2, 63, 2, 2))
-    boxes = np.concatenate((corners.min(axis=2), corners.max(axis=2)), axis=2).astype(dtype)
-    yield _Case(
-        pymluops.border_align_forward,
-        border_align.border_align_forward,
-        "arithmetic",
-        (x, boxes),
-        {"pool_size": 6},
-    )
-    yield _Case(
-        pymluops.border_align_backward,
-        border_align.border_align_backward,
-        "arithmetic",
-        (
-            _normal(rng, dtype, 2, 63, 4, 19),
-            boxes,
-            rng.integers(0, 7, (2, 63, 4, 19), dtype=np.int32),
-        ),
-        {"pool_size": 6, "height": 7, "width": 9},
-    )
-
-
-def _masked(rng: np.random.Generator, dtype: np.dtype[Any]) -> Iterator[_Case]:
-    rows, columns = np.nonzero(rng.random((23, 31)) < 0.3)
-    positions = rows.astype(np.int32), columns.astype(np.int32)
-    feature, col = _normal(rng, dtype, 1, 7, 23, 31), _normal(rng, dtype, 7, len(rows))
-    yield _Case(
-        pymluops.masked_im2col_forward,
-        masked_im2col.masked_im2col_forward,
-        "movement",
-        (feature, *positions),
-        {"kernel_h": 3, "kernel_w": 5, "pad_h": 1, "pad_w": 2},
-    )
-    yield _Case(
-        pymluops.masked_col2im_forward,
-        masked_col2im.masked_col2im_forward,
-        "movement",
-        (col, *positions),
-        {"height": 23, "width": 31},
-    )

@@ -4,9 +4,10 @@
 from pathlib import Path
 
 import pymluops
+from pymluops import _families
 from pymluops.demo._canvas import BAD, FAINT, GOOD, INK, LINE, Canvas, text_width
+from pymluops.demo._image import paint, shrink
 from pymluops.demo._run import Picture, Scene
-from pymluops.demo._scenes import scenes
 
 _MARGIN, _HEAD, _ROW, _TEXT = 36, 96, 258, 424
 _WIDE, _HIGH, _GAP = 256, 192, 34  # of a picture, and between two
@@ -15,7 +16,7 @@ _WIDTH = 2 * _MARGIN + _TEXT + 4 * _WIDE + 3 * _GAP
 
 def run(path: Path) -> int:
     """Run the demonstration and write its picture; return 1 if a result is wrong."""
-    shown = scenes()
+    shown = _scenes()
     outcomes = [outcome for scene in shown for outcome in scene.outcomes]
     print(_machine())
     for outcome in outcomes:
@@ -27,6 +28,12 @@ def run(path: Path) -> int:
     print("every result agrees with the NumPy reference" if not wrong else f"{wrong} results WRONG")
     print(path.resolve())
     return 1 if wrong else 0
+
+
+def _scenes() -> list[Scene]:
+    """Run every operator, all families on the same small image, and return what to show."""
+    image = paint()
+    return [module.scene(image, shrink(image)) for _, module in _families.parts("scene")]
 
 
 def _machine() -> str:

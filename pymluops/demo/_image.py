@@ -8,6 +8,8 @@ HEIGHT, WIDTH = 96, 128
 TOWER_ANGLE = 0.3  # radians, to the right
 TOWER_BOX = (14.0, 16.0, 80.0, 44.0)  # top, left, bottom, right of a region around it
 
+SCALE = 4  # of the small version of the image
+
 _FINE = 4  # points in each direction for one pixel
 
 
@@ -25,6 +27,13 @@ def paint() -> npt.NDArray[np.float32]:
     blocks = picture.reshape(HEIGHT, _FINE, WIDTH, _FINE, 3)
     image: npt.NDArray[np.float32] = blocks.mean((1, 3)).astype(np.float32)
     return image
+
+
+def shrink(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the small version, [HEIGHT // SCALE, WIDTH // SCALE, 3]."""
+    blocks = image.reshape(HEIGHT // SCALE, SCALE, WIDTH // SCALE, SCALE, 3)
+    small: npt.NDArray[np.float32] = blocks.mean((1, 3)).astype(np.float32)
+    return small
 
 
 def _sky(y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

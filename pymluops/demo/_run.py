@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scene of the demonstration is, and how its operators are run, checked and timed."""
+"""What a scene of the demonstration is, and how its operators are run, checked and timed.
+
+Each family has its own in scene.py.
+"""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pymluops import accuracy
 from pymluops._tensor import Array
 from pymluops.demo._canvas import Color, Pixels
+
+Values: TypeAlias = npt.NDArray[np.float32]
 
 _ROUNDS, _ENOUGH = 100, 0.1  # runs, seconds
 
@@ -92,6 +98,17 @@ class Scene:
         name = f"{operator.__name__} {note}".rstrip()
         self.outcomes.append(Outcome(name, worst, milliseconds))
         return results
+
+
+def nhwc(image: Values) -> Values:
+    """Return a batch of one image."""
+    return np.ascontiguousarray(image[None])
+
+
+def strength(image: Values) -> Values:
+    """Return how much a gradient touches each pixel."""
+    touched: Values = np.abs(image).sum(-1)
+    return touched
 
 
 def _time(

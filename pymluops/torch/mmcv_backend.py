@@ -8,18 +8,16 @@ on the CPU. Nothing of mmcv is copied or changed on disk.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
 import pymluops.torch  # noqa: F401  (registers the operators)
-from pymluops.torch._mmcv_ext import INFORMATION, OPERATORS
+from pymluops.torch._mmcv_ext import CHANGES, INFORMATION, NAMES, OPERATORS
 from pymluops.torch._tensors import COMPUTE_DTYPES
 
 if TYPE_CHECKING:
@@ -28,15 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["install"]
 
 _NAME = "mmcv._ext"
-_FAMILIES = ("CARAFE", "BorderAlign", "DeformRoIPool", "MaskedConv2d", "PSAMask")
 
 
 def install() -> None:
     """Give mmcv our operators for tensors on the CPU.
 
-    CARAFE, BorderAlign, deformable RoI pooling, masked convolution and PSAMask run on the CPU
-    afterwards, in mmcv's own modules, whether these were imported before or are imported later.
-    A second call does nothing.
+    All that :mod:`pymluops.torch` has runs on the CPU afterwards in mmcv's own modules, whether
+    these were imported before or are imported later. A second call does nothing.
 
     Raises
     ------
@@ -59,7 +55,8 @@ def install() -> None:
             theirs = getattr(compiled, name, None)
             if not isinstance(theirs, _ByDevice):
                 setattr(compiled, name, _ByDevice(name, ours, theirs))
-    _let_carafe_naive_train()
+    for change in CHANGES:
+        change()
 
 
 def _import_mmcv() -> ModuleType:
@@ -97,7 +94,7 @@ class _Backend(ModuleType):
 
         def missing(*args: Any, **kwargs: Any) -> Any:
             message = (
-                f"mmcv._ext.{name}: pymluops has only {', '.join(_FAMILIES)}; "
+                f"mmcv._ext.{name}: pymluops has only {', '.join(NAMES)}; "
                 "install a full mmcv for this operator"
             )
             raise NotImplementedError(message)
@@ -129,24 +126,3 @@ def _is_ours(tensor: Tensor) -> bool:
     return tensor.device.type == "cpu" and (
         tensor.dtype in COMPUTE_DTYPES or not tensor.is_floating_point()
     )
-
-
-def _let_carafe_naive_train() -> None:
-    """Replace the one backward of mmcv that insists on CUDA before it calls a function of ours."""
-    function = importlib.import_module("mmcv.ops.carafe").CARAFENaiveFunction
-    theirs = function.backward
-    if hasattr(theirs, "__wrapped__"):
-        return
-
-    @functools.wraps(theirs)
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
-        if grad_output.device.type != "cpu":
-            gradients: tuple[Tensor | None, ...] = theirs(ctx, grad_output)
-            return gradients
-        features, masks = ctx.saved_tensors
-        of_features, of_masks = torch.ops.pymluops.carafe_backward(
-            grad_output, features, masks, ctx.kernel_size, ctx.group_size, ctx.scale_factor
-        )
-        return of_features, of_masks, None, None, None
-
-    function.backward = staticmethod(backward)

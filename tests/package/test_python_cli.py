@@ -183,9 +183,10 @@ def test_demo_notices(capsys, monkeypatch, tmp_path):
 
 
 def test_demo_has_a_glyph_for_each_character():
-    from pymluops.demo import _font, _scenes
+    from pymluops import demo
+    from pymluops.demo import _font
 
-    for scene in _scenes.scenes():
+    for scene in demo._scenes():
         captions = [picture.caption + picture.sign for picture in scene.pictures]
         names = [outcome.name + outcome.error for outcome in scene.outcomes]
         for text in (scene.title, *scene.text, *captions, *names):

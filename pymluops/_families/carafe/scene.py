@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration of CARAFE."""
+
+from typing import Any
+
+import numpy as np
+
+import pymluops
+from pymluops._families.carafe import reference
+from pymluops.demo._canvas import Pixels, heat
+from pymluops.demo._image import HEIGHT, SCALE, WIDTH
+from pymluops.demo._run import Picture, Scene, Values, nhwc, strength
+
+
+def scene(image: Values, small: Values) -> Scene:
+    """Return the family at work."""
+    shown = Scene(
+        "CARAFE",
+        [
+            "Upsampling by 4 in which each output pixel",
+            "has a 5 x 5 kernel of its own. Here the kernels",
+            "come from a guide image, in a network they are",
+            "predicted. The gradient of the sun alone goes",
+            "back to the input pixels it was made of.",
+        ],
+    )
+    kernels = _guided_kernels(image, small, 5)
+    numbers: dict[str, Any] = {"kernel_size": 5, "group_size": 1, "scale_factor": SCALE}
+    x, mask = nhwc(small), nhwc(kernels)
+    output = shown.run(pymluops.carafe_forward, reference.carafe_forward, x, mask, numbers=numbers)
+    sun = np.zeros_like(output)
+    sun[0][(image[..., 0] > 0.9) & (image[..., 2] < 0.45) & (image[..., 1] > 0.7)] = 1
+    grad_input, _ = shown.run(
+        pymluops.carafe_backward, reference.carafe_backward, x, mask, sun, numbers=numbers
+    )
+    shown.pictures = [
+        Picture(small, "input, 24 x 32"),
+        Picture(_tiles(kernels), "mask: every 8th kernel, 5 x 5", "+"),
+        Picture(output[0], "output, 96 x 128", "\u2192"),
+        Picture(heat(strength(grad_input[0])), "grad_input of the sun"),
+    ]
+    return shown
+
+
+def _guided_kernels(image: Values, small: Values, size: int) -> Values:
+    """Return kernels that prefer input pixels near in place and in colour to the output pixel."""
+    reach = size // 2
+    # Outside the input there is no colour: kernels give no weight to it.
+    padded = np.pad(small, ((reach, reach), (reach, reach), (0, 0)), constant_values=9)
+    y, x = np.mgrid[:HEIGHT, :WIDTH]
+    kernels = np.empty((HEIGHT, WIDTH, size * size), np.float32)
+    for i in range(size):
+        for j in range(size):
+            color = padded[y // SCALE + i, x // SCALE + j] - image
+            down = (y % SCALE + 0.5) / SCALE - 0.5 - (i - reach)
+            right = (x % SCALE + 0.5) / SCALE - 0.5 - (j - reach)
+            logit = -(down**2 + right**2) / 2.5 - (color**2).sum(-1) / 0.03
+            kernels[..., i * size + j] = logit
+    kernels[...] = np.exp(kernels - kernels.max(-1, keepdims=True))
+    kernels /= kernels.sum(-1, keepdims=True)
+    return kernels
+
+
+def _tiles(kernels: Values) -> Pixels:
+    """Lay every 8th kernel out as a small square with a dark border."""
+    some = kernels[4::8, 4::8].reshape(HEIGHT // 8, WIDTH // 8, 5, 5)
+    some = some / some.max((2, 3), keepdims=True)
+    tiles = np.pad(some, ((0, 0), (0, 0), (2, 1), (2, 1)))
+    return heat(tiles.transpose(0, 2, 1, 3).reshape(HEIGHT, WIDTH))

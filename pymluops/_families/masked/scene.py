@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration of masked im2col and col2im."""
+
+import numpy as np
+
+import pymluops
+from pymluops._families.masked import reference
+from pymluops.demo._canvas import Pixels
+from pymluops.demo._image import HEIGHT, WIDTH
+from pymluops.demo._run import Picture, Scene, Values
+
+
+def scene(image: Values, small: Values) -> Scene:
+    """Return the family at work."""
+    shown = Scene(
+        "Masked im2col, col2im",
+        [
+            "A convolution at chosen positions alone: im2col",
+            "makes a column of the window at each position,",
+            "a matrix product with the filter (here one that",
+            "finds outlines) follows, and col2im puts the",
+            "results back; all other positions are 0.",
+        ],
+    )
+    level = image.mean(-1)
+    edges = np.abs(np.gradient(level, axis=0)) + np.abs(np.gradient(level, axis=1))
+    chosen = edges > 0.12
+    rows, columns = (index.astype(np.int32) for index in np.nonzero(chosen))
+    feature = np.ascontiguousarray(image.transpose(2, 0, 1)[None])
+    col = shown.run(
+        pymluops.masked_im2col_forward,
+        reference.masked_im2col_forward,
+        feature,
+        rows,
+        columns,
+        kind="movement",
+        numbers={"kernel_h": 3, "kernel_w": 3, "pad_h": 1, "pad_w": 1},
+    )
+    outline = -np.ones((3, 3), np.float32)
+    outline[1, 1] = 8
+    filters = np.kron(np.eye(3, dtype=np.float32), outline.reshape(1, 9))
+    filtered = np.ascontiguousarray(filters @ col)
+    im = shown.run(
+        pymluops.masked_col2im_forward,
+        reference.masked_col2im_forward,
+        filtered,
+        rows,
+        columns,
+        kind="movement",
+        numbers={"height": HEIGHT, "width": WIDTH},
+    )
+    dimmed = np.where(chosen[..., None], image, 0.85 + 0.15 * image)
+    shown.pictures = [
+        Picture(image, "feature"),
+        Picture(dimmed, f"mask: {len(rows)} of {HEIGHT * WIDTH} positions", "+"),
+        Picture(_stacked(col), f"data_col, 27 x {len(rows)} (part)", "\u2192"),
+        Picture(0.5 + 0.35 * im[0].transpose(1, 2, 0), "im, after the filter (grey: 0)", "\u2192"),
+    ]
+    return shown
+
+
+def _stacked(col: Values) -> Pixels:
+    """Show the first columns, in three strips below each other."""
+    strips = col[:, : 3 * WIDTH].reshape(27, 3, WIDTH).transpose(1, 0, 2)
+    padded = np.pad(strips, ((0, 0), (2, 3), (0, 0)))
+    return np.repeat(padded.reshape(-1, WIDTH)[:HEIGHT, :, None], 3, -1)
