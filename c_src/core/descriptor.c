@@ -105,7 +105,8 @@ static mluOpStatus_t check_enums(const char *api, mluOpTensorLayout_t layout,
 }
 
 /* Checks that the shape can be set, and reserves the memory for it, so that store_shape cannot
-   fail. Packed strides are products of extents; both they and the number of elements must fit. */
+   fail. What the extents other than 0 multiply to must fit: strides and the number of elements then
+   do. */
 static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc, int dim_nb,
                                    struct numbers dims) {
   if (dim_nb < 0) {
@@ -138,12 +139,11 @@ static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc
 
 static void store_shape(mluOpTensorDescriptor_t desc, int dim_nb, struct numbers dims,
                         struct numbers strides) {
-  int64_t count = 1, packed_stride = 1;
+  int64_t count = 1; /* also the stride of a packed tensor: 0 before an extent of 0 */
   for (int i = dim_nb - 1; i >= 0; i--) {
     const int64_t dim = number_at(dims, i);
     desc->dims[i] = dim;
-    desc->strides[i] = numbers_missing(strides) ? packed_stride : number_at(strides, i);
-    packed_stride *= mluop_max(dim, 1);
+    desc->strides[i] = numbers_missing(strides) ? count : number_at(strides, i);
     count *= dim;
   }
   desc->dim_nb = dim_nb;
@@ -227,8 +227,8 @@ mluOpStatus_t mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int d
   return set_dims("mluOpSetTensorDescriptorDim_v2", desc, dimNb, wide(dimSize));
 }
 
-uint64_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
-  return desc == NULL ? 0 : (uint64_t)desc->element_num;
+size_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
+  return desc == NULL ? 0 : (size_t)desc->element_num;
 }
 
 bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc) {

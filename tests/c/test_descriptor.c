@@ -245,7 +245,7 @@ static void sizes_near_the_limit_of_64_bits(void) {
             mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 2, square));
   UNCHANGED(desc,
             mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 1, lowest));
-  /* A dim of 0 makes no size smaller: strides are products of the others. */
+  /* A dim of 0 makes no size smaller: the others must fit as they are. */
   const int64_t empty[] = {0, INT64_C(1) << 40, INT64_C(1) << 40};
   UNCHANGED(desc,
             mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, empty));
@@ -259,13 +259,18 @@ static void sizes_near_the_limit_of_64_bits(void) {
 static void a_dim_of_zero_makes_an_empty_tensor(void) {
   mluOpTensorDescriptor_t desc = create();
   const int dims[] = {2, 0, 3};
-  const int64_t strides[] = {3, 3, 1};
+  const int64_t strides[] = {0, 3, 1}; /* each the product of the dims behind it */
   OK(mluOpSetTensorDescriptor(desc, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, 3, dims));
   const struct state state = state_of(desc);
   CHECK_EQ(0, state.count);
   CHECK_EQ(3, state.dim_nb);
   CHECK_EQ(0, state.dims[1]);
   CHECK(memcmp(state.strides, strides, sizeof(strides)) == 0);
+  const int last[] = {7, 0};
+  OK(mluOpSetTensorDescriptorDim(desc, 2, last));
+  const struct state other = state_of(desc);
+  CHECK_EQ(0, other.strides[0]);
+  CHECK_EQ(1, other.strides[1]);
   OK(mluOpDestroyTensorDescriptor(desc));
 }
 
