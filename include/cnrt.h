@@ -18,6 +18,7 @@
  * unknown direction) returns cnrtErrorArgsInvalid and changes nothing.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -33,6 +33,9 @@
  *   - Who creates an object destroys it, once. The library keeps no pointer to an argument after a
  *     call, but for the queue of mluOpSetQueue, which it never follows.
  *   - An operator is complete when its call returns. Tensors are in ordinary memory.
+ *   - A data pointer that is not aligned to its element (2 bytes for HALF, 4 for FLOAT and INT32)
+ *     is MLUOP_STATUS_BAD_PARAM, as is one that is NULL, and at the same place in the order of
+ *     checks. A workspace needs no alignment beyond what malloc gives.
  *   - A handle or descriptor may be used by one thread at a time (reading a descriptor, as
  *     operators do, by several); different ones by different threads at once.
  *   - A forked child may go on using handles and descriptors; its operators run on one thread.
@@ -40,6 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cn_api.h"
 #include "cnrt.h"
 
 /** The version of the API, not of this library; see mluOpCpuGetVersion for that. */
@@ -308,7 +312,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetGroupTensorDescriptors(mluOpTensorDescriptor
                                                            const int desc_num);
 
 /**
- * Sets layout, data type and dims. The strides are those of a packed row-major tensor.
+ * Sets layout, data type and dims. The strides are those of a packed row-major tensor: each is the
+ * product of the dims behind it, also where one of these is 0.
  *
  * @param desc     The descriptor. Its pointer mode, on-chip data type, position, scale and offset
  *                 stay as they are.
@@ -477,7 +482,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
  * The number of elements, the product of the dims: 0 for a new descriptor and for NULL, 1 for a
  * scalar.
  */
-uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+size_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
 
 /* --------------------------------------------------------------------------------- CARAFE */
 
@@ -788,8 +793,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
  * A sample outside is skipped: a gradient that is infinite or NaN reaches no element through it.
  * Results are the same bits for any number of threads; MLUOP_ATOMICS_ALLOWED changes nothing.
  *
- * @return As mluOpDeformRoiPoolForward, with grad_output in the place of output.
- *   MLUOP_STATUS_BAD_PARAM also if only some of the four arguments about offsets are NULL.
+ * @return The first of these that fits; outputs are untouched unless the status is SUCCESS. Empty
+ * tensors are looked for later than in the forward:
+ *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL, but for offset_desc and
+ *     grad_offset_desc; the layout or number of dims of grad_output, input or grad_input is wrong.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together, also if a
+ *     tensor is empty; pooled_height or pooled_width is below 1; only some of the four arguments
+ *     about offsets are NULL.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: N is 0; rois or grad_output is empty.
+ *   - MLUOP_STATUS_SUCCESS, with nothing written: input is empty.
+ *   - MLUOP_STATUS_BAD_PARAM: a data pointer is NULL; an output overlaps another tensor; a row of
+ *     rois names an image that does not exist.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
  */
 mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
     const mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,

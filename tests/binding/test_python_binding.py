@@ -128,6 +128,7 @@ def test_descriptor_of_an_array():
     assert TensorDescriptor.from_array(array[:, ::2]).strides == (60, 40, 5, 1)
     assert TensorDescriptor.from_array(array[:0]).shape == (0, 3, 4, 5)
     assert lib.mluOpGetTensorElementNum(descriptor.cdata) == 120
+    assert ffi.typeof(lib.mluOpGetTensorElementNum).result.cname == "size_t"
 
 
 DTYPES = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 ? c8"

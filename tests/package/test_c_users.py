@@ -81,6 +81,20 @@ def test_headers_compile_alone(header: str, standard: str, tmp_path: Path) -> No
     )
 
 
+def test_one_header_is_enough_for_operators_and_runtime(tmp_path: Path) -> None:
+    """Programs for the accelerator include mlu_op.h alone and use bool and both runtimes."""
+    source = tmp_path / "user.c"
+    source.write_text(
+        "#include <mlu_op.h>\n"
+        "bool user(cnrtQueue_t *queue) {\n"
+        "  return cnInit(0) == CN_SUCCESS && cnrtQueueCreate(queue) == cnrtSuccess;\n"
+        "}\n"
+        "size_t count(mluOpTensorDescriptor_t desc) { return mluOpGetTensorElementNum(desc); }\n"
+    )
+    flags = ["-fsyntax-only", f"-I{_config.include_path()}"]
+    run(tool("cc"), "-std=c99", *(w for w in WARNINGS if "prototypes" not in w), *flags, source)
+
+
 def test_checks_are_macros_of_the_program(tmp_path: Path) -> None:
     """Programs may define CNRT_CHECK themselves before the header, and use it with commas."""
     source = tmp_path / "user.c"
