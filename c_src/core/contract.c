@@ -11,6 +11,17 @@ static bool tensor_present(const struct mluop_tensor *tensor) {
   return tensor->name != NULL && (tensor->desc != NULL || !tensor->optional);
 }
 
+const struct mluop_scalar *mluop_find_scalar(const struct mluop_call *call, const char *name,
+                                             size_t length) {
+  for (int i = 0; i < MLUOP_MAX_SCALARS && call->scalars[i].name != NULL; i++) {
+    const char *candidate = call->scalars[i].name;
+    if (strncmp(candidate, name, length) == 0 && candidate[length] == '\0') {
+      return &call->scalars[i];
+    }
+  }
+  return NULL;
+}
+
 /* ---------------------------------------------------------------------- rules about tensors */
 
 static bool fail(mluOpStatus_t *status, mluOpStatus_t value) {
@@ -25,6 +36,21 @@ static bool check_same_dtype(const struct mluop_call *call, const struct mluop_r
   return fail(status, mluop_fail(rule->status, call->api, "%s: dtype is %s, expected %s as %s has",
                                  tensor->name, mluop_dtype_name(tensor->desc->dtype),
                                  mluop_dtype_name(other->desc->dtype), other->name));
+}
+
+static bool check_data(const struct mluop_call *call, const struct mluop_rule *rule,
+                       const struct mluop_tensor *tensor, mluOpStatus_t *status) {
+  if (tensor->data == NULL) {
+    return fail(status, mluop_fail(rule->status, call->api, "%s is NULL", tensor->name));
+  }
+  /* Kernels read and write elements, some of them by whole cache lines from where an element is. */
+  const size_t size = mluop_dtype_size(tensor->desc->dtype);
+  const size_t remainder = (uintptr_t)tensor->data & (size - 1);
+  if (remainder == 0) return true;
+  return fail(status, mluop_fail(rule->status, call->api,
+                                 "%s: address is %zu bytes behind a multiple of %zu, expected one "
+                                 "aligned to its element",
+                                 tensor->name, remainder, size));
 }
 
 static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
@@ -74,7 +100,7 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
                   mluop_fail(error, api, "%s has %" PRId64 " elements, expected less than 2^31",
                              name, desc->element_num));
     default: /* CHECK_DATA */
-      return tensor->data != NULL || fail(status, mluop_fail(error, api, "%s is NULL", name));
+      return check_data(call, rule, tensor, status);
   }
 }
 
@@ -88,23 +114,36 @@ static bool check_tensors(struct mluop_call *call, const struct mluop_rule *rule
   return true;
 }
 
-/* A rule about tensors that may be absent. */
-static bool check_optional(const struct mluop_call *call, const struct mluop_rule *rule,
-                           mluOpStatus_t *status) {
-  const struct mluop_tensor *other = &call->tensors[rule->value];
-  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
-    const struct mluop_tensor *tensor = &call->tensors[i];
-    if ((rule->tensors & MLUOP_BIT(i)) == 0 || !tensor->optional) continue;
-    const bool complete = rule->check == CHECK_COMPLETE;
-    const bool here = complete ? tensor->data != NULL : tensor->desc != NULL;
-    const bool there = complete ? tensor->desc != NULL : other->desc != NULL;
-    if (here == there) continue;
-    return fail(status,
-                mluop_fail(rule->status, call->api, "%s is %s, but %s%s is %s", tensor->name,
-                           here ? "given" : "NULL", complete ? tensor->name : other->name,
-                           complete ? "_desc" : "", there ? "given" : "NULL"));
+/* ---------------------------------------------------------------------- rules about scalars */
+
+static bool check_scalar(const struct mluop_call *call, const struct mluop_rule *rule,
+                         mluOpStatus_t *status) {
+  const struct mluop_scalar *scalar = mluop_find_scalar(call, rule->text, strlen(rule->text));
+  const int64_t value = scalar->value;
+  bool holds;
+  const char *expected;
+  switch (rule->check) {
+    case CHECK_MIN:
+      holds = value >= rule->value;
+      expected = "at least ";
+      break;
+    case CHECK_MAX:
+      holds = value <= rule->value;
+      expected = "at most ";
+      break;
+    case CHECK_EQUAL:
+      holds = value == rule->value;
+      expected = "";
+      break;
+    default: /* CHECK_ODD */
+      if (value % 2 != 0) return true;
+      return fail(status,
+                  mluop_fail(rule->status, call->api, "%s is %" PRId64 ", expected an odd number",
+                             scalar->name, value));
   }
-  return true;
+  return holds ||
+         fail(status, mluop_fail(rule->status, call->api, "%s is %" PRId64 ", expected %s%" PRId64,
+                                 scalar->name, value, expected, rule->value));
 }
 
 /* --------------------------------------------------------------------- rules about pointers */
@@ -124,27 +163,6 @@ static bool check_workspace(const struct mluop_call *call, const struct mluop_ru
   return true;
 }
 
-/* No object, or not the one that the rule names, is NULL. */
-static bool check_objects(struct mluop_call *call, const struct mluop_rule *rule,
-                          mluOpStatus_t *status) {
-  for (int i = 0; i < MLUOP_MAX_OBJECTS && call->objects[i].name != NULL; i++) {
-    const struct mluop_object *object = &call->objects[i];
-    if (rule->text != NULL && strcmp(rule->text, object->name) != 0) continue;
-    const struct mluop_parameters *parameters = object->pointer;
-    if (rule->check == CHECK_OBJECT && object->pointer == NULL) {
-      return fail(status, mluop_fail(rule->status, call->api, "%s is NULL", object->name));
-    }
-    if (object->kind != MLUOP_PARAMETERS) continue;
-    if (rule->check == CHECK_SET && !parameters->is_set) {
-      return fail(status, mluop_fail(rule->status, call->api, "%s was not set", object->name));
-    }
-    for (int s = 0; rule->check == CHECK_OBJECT && s < MLUOP_MAX_SCALARS; s++) {
-      if (parameters->scalars[s].name != NULL) mluop_add_scalar(call, parameters->scalars[s]);
-    }
-  }
-  return true;
-}
-
 struct bytes {
   const char *name;
   uintptr_t begin;
@@ -159,7 +177,7 @@ static bool overlap(const struct bytes *a, const struct bytes *b) {
 /* Sizes are sane here: CHECK_ELEMENTS has gone before. */
 static bool check_overlap(const struct mluop_call *call, const struct mluop_rule *rule,
                           mluOpStatus_t *status) {
-  struct bytes all[MLUOP_MAX_TENSORS + MLUOP_MAX_OBJECTS + 1];
+  struct bytes all[MLUOP_MAX_TENSORS + 1];
   int count = 0;
   unsigned outputs = 0;
   for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
@@ -169,11 +187,6 @@ static bool check_overlap(const struct mluop_call *call, const struct mluop_rule
     all[count++] =
         (struct bytes){tensor->name, (uintptr_t)tensor->data,
                        (size_t)tensor->desc->element_num * mluop_dtype_size(tensor->desc->dtype)};
-  }
-  for (int i = 0; i < MLUOP_MAX_OBJECTS && call->objects[i].name != NULL; i++) {
-    const struct mluop_object *object = &call->objects[i];
-    if (object->output) outputs |= 1u << count;
-    all[count++] = (struct bytes){object->name, (uintptr_t)object->pointer, object->bytes};
   }
   if (call->workspace != NULL) {
     all[count++] = (struct bytes){"workspace", (uintptr_t)call->workspace, call->workspace_size};
@@ -191,24 +204,24 @@ static bool check_overlap(const struct mluop_call *call, const struct mluop_rule
   return true;
 }
 
+static bool check_pointer(const struct mluop_call *call, const struct mluop_rule *rule,
+                          const char *name, const void *pointer, mluOpStatus_t *status) {
+  if (pointer != NULL) return true;
+  return fail(status, mluop_fail(rule->status, call->api, "%s is NULL", name));
+}
+
 static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule,
                        mluOpStatus_t *status) {
   switch (rule->check) {
     case CHECK_HANDLE:
-      return call->handle != NULL ||
-             fail(status, mluop_fail(rule->status, call->api, "handle is NULL"));
+      return check_pointer(call, rule, "handle", call->handle, status);
     case CHECK_OBJECT:
-    case CHECK_SET:
-      return check_objects(call, rule, status);
-    case CHECK_COMPLETE:
-    case CHECK_TOGETHER:
-      return check_optional(call, rule, status);
+      return check_pointer(call, rule, call->object_name, call->object, status);
     case CHECK_MIN:
     case CHECK_MAX:
     case CHECK_ODD:
     case CHECK_EQUAL:
-    case CHECK_NUMBER:
-      return mluop_check_scalar(call, rule, status);
+      return check_scalar(call, rule, status);
     case CHECK_WORKSPACE:
       return check_workspace(call, rule, status);
     case CHECK_OVERLAP:

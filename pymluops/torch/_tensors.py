@@ -110,8 +110,12 @@ def new_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
 
 
 def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the tensor in channels_last and in a dtype: itself if it is so already."""
-    if tensor.dtype is dtype and tensor.is_contiguous(memory_format=torch.channels_last):
+    """Return the tensor in channels_last and in a dtype: itself if C can read it as it is."""
+    if (
+        tensor.dtype is dtype
+        and tensor.is_contiguous(memory_format=torch.channels_last)
+        and _aligned(tensor)
+    ):
         return tensor
     result = new_nhwc(tensor.shape, dtype)
     if tensor.dtype is dtype and tensor.is_contiguous() and _pays_by_image(tensor):
@@ -132,10 +136,15 @@ def _transpose_images(source: Tensor, target: Tensor) -> None:
 
 
 def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the tensor contiguous and in a dtype: itself if it is so already."""
+    """Return the tensor contiguous and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and tensor.is_contiguous():
-        return tensor
+        return tensor if _aligned(tensor) else tensor.clone()
     return tensor.to(dtype).contiguous()
+
+
+def _aligned(tensor: Tensor) -> bool:
+    """Tell whether elements are where C may read them: others come from torch.frombuffer."""
+    return tensor.data_ptr() % tensor.element_size() == 0
 
 
 def as_input(result: Tensor, like: Tensor) -> Tensor:

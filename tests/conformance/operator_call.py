@@ -88,10 +88,12 @@ class Call:
             self.pointers[name] = self.pointers[owner] + start
             self.regions[name] = (owner, start, content.size, dtype)
         else:
+            start = tensor.get("start", 0)
+            before = np.full(start, UNTOUCHED_BYTE, np.uint8)
             room = np.full(tensor.get("room", 0), UNTOUCHED_BYTE, np.uint8)
-            self.buffers[name] = Buffer(self.library, np.concatenate([content, room]))
-            self.pointers[name] = self.buffers[name].pointer
-            self.regions[name] = (name, 0, content.size, dtype)
+            self.buffers[name] = Buffer(self.library, np.concatenate([before, content, room]))
+            self.pointers[name] = self.buffers[name].pointer + start
+            self.regions[name] = (name, start, content.size, dtype)
 
     def _make_object(self, kind: dict, settings: dict):
         if settings.get("desc") == "NULL":

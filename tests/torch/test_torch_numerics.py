@@ -110,6 +110,32 @@ def test_large_images_are_converted_exactly(dtype: torch.dtype) -> None:
     assert torch.equal(x.grad, last.grad)
 
 
+def unaligned(tensor: Tensor) -> Tensor:
+    """Copy a tensor to the second byte of its memory, as torch.frombuffer can make one."""
+    memory = bytearray(tensor.numel() * tensor.element_size() + 1)
+    copy = torch.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel(), offset=1)
+    assert copy.data_ptr() % tensor.element_size() != 0
+    return copy.copy_(tensor.flatten()).reshape(tensor.shape)
+
+
+@ALL_CASES
+def test_unaligned_tensors_are_copied(case: Case) -> None:
+    args = case.arguments()
+    planes = [
+        unaligned(arg) if isinstance(arg, Tensor) and arg.is_floating_point() else arg
+        for arg in args
+    ]
+    pixels = [
+        unaligned(arg.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        if isinstance(arg, Tensor) and arg.is_floating_point() and arg.ndim == 4
+        else arg
+        for arg in args
+    ]
+    result = case.ours(*args)
+    assert torch.equal(case.ours(*planes), result)
+    assert torch.equal(case.ours(*pixels), result)
+
+
 @ALL_CASES
 def test_any_strides_are_accepted(case: Case) -> None:
     args = case.arguments()

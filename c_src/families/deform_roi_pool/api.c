@@ -8,6 +8,9 @@
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
 
+#define MAPS (MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT))
+#define OFFSETS (MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET))
+
 /* ---------------------------------------------------------------------------------- checks */
 
 /* Before any other rule about its dims: a map of no images, or one that was never set. */
@@ -20,7 +23,31 @@ static bool check_images(struct mluop_call *call, const struct mluop_rule *rule,
   return false;
 }
 
-static const struct mluop_rule rules[] = {
+/* What is optional is there with descriptor and data, or not at all, and so are all such tensors
+   of a call. */
+static bool check_optional(struct mluop_call *call, const struct mluop_rule *rule,
+                           mluOpStatus_t *status) {
+  const struct mluop_tensor *offset = &call->tensors[OFFSET];
+  for (int i = OFFSET; i < MLUOP_MAX_TENSORS; i++) {
+    const struct mluop_tensor *tensor = &call->tensors[i];
+    if (tensor->name == NULL || !tensor->optional) continue;
+    if ((tensor->desc != NULL) != (tensor->data != NULL)) {
+      *status = mluop_fail(rule->status, call->api, "%s is %s, but %s_desc is %s", tensor->name,
+                           tensor->data != NULL ? "given" : "NULL", tensor->name,
+                           tensor->desc != NULL ? "given" : "NULL");
+      return false;
+    }
+    if ((tensor->desc != NULL) != (offset->desc != NULL)) {
+      *status = mluop_fail(rule->status, call->api, "%s is %s, but %s is %s", tensor->name,
+                           tensor->desc != NULL ? "given" : "NULL", offset->name,
+                           offset->desc != NULL ? "given" : "NULL");
+      return false;
+    }
+  }
+  return true;
+}
+
+static const struct mluop_rule forward_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_images},
@@ -28,45 +55,75 @@ static const struct mluop_rule rules[] = {
     {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(INPUT)},
     {.check = CHECK_LAYOUT,
      .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT),
+     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED),
      .value = MLUOP_LAYOUT_NHWC},
     {.check = CHECK_RANK,
      .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT),
+     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED),
      .value = 4},
     {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
     {.check = CHECK_SAME_DTYPE,
      .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(ROIS) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT),
+     .tensors = MLUOP_BIT(ROIS) | MLUOP_BIT(POOLED),
      .value = INPUT},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .value = 2},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .text = "R 5"},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_height", .value = 1},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_width", .value = 1},
-    {.check = CHECK_SAME_DTYPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET),
-     .value = INPUT},
-    {.check = CHECK_RANK,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET),
-     .value = 4},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OFFSET), .value = INPUT},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(OFFSET), .value = 4},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET),
+     .tensors = MLUOP_BIT(OFFSET),
      .text = "R 2 pooled_height pooled_width"},
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT),
-     .text = "N H W C"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = "N H W C"},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(POOLED),
      .text = "R pooled_height pooled_width C"},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
-    {.check = CHECK_COMPLETE, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_TOGETHER, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = OFFSET},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_optional},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+/* The public library looks for empty tensors late here, and at what is optional early. */
+static const struct mluop_rule backward_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MAPS, .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MAPS, .value = 4},
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
+    {.check = CHECK_SAME_DTYPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(ROIS) | MAPS,
+     .value = INPUT},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .value = 2},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .text = "R 5"},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_height", .value = 1},
+    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_width", .value = 1},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT),
+     .text = "N H W C"},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_optional},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = OFFSETS, .value = INPUT},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = OFFSETS, .value = 4},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = OFFSETS,
+     .text = "R 2 pooled_height pooled_width"},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(POOLED),
+     .text = "R pooled_height pooled_width C"},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(POOLED)},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_images},
+    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS)},
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(INPUT)},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
@@ -90,7 +147,8 @@ static bool images_hold(const struct mluop_call *call, const struct deform_roi_p
 
 /* ----------------------------------------------------------------------------------- calls */
 
-static struct deform_roi_pool_args args_of(const struct mluop_call *call) {
+static struct deform_roi_pool_args args_of(const struct mluop_call *call, float spatial_scale,
+                                           float gamma) {
   return (struct deform_roi_pool_args){
       .input = call->tensors[INPUT].data,
       .rois_data = call->tensors[ROIS].data,
@@ -100,11 +158,11 @@ static struct deform_roi_pool_args args_of(const struct mluop_call *call) {
       .W = mluop_extent(call, 'W'),
       .C = mluop_extent(call, 'C'),
       .R = mluop_extent(call, 'R'),
-      .pooled_h = mluop_integer_of(call, "pooled_height"),
-      .pooled_w = mluop_integer_of(call, "pooled_width"),
-      .sampling_ratio = mluop_integer_of(call, "sampling_ratio"),
-      .spatial_scale = (float)mluop_real_of(call, "spatial_scale"),
-      .gamma = (float)mluop_real_of(call, "gamma"),
+      .pooled_h = call->scalars[0].value,
+      .pooled_w = call->scalars[1].value,
+      .sampling_ratio = call->scalars[2].value,
+      .spatial_scale = spatial_scale,
+      .gamma = gamma,
       .is_half = mluop_is_half(call, INPUT),
   };
 }
@@ -138,13 +196,12 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
                   [INPUT] = {"input", input_desc, input, .output = false},
                   [ROIS] = {"rois", rois_desc, rois, .output = false},
                   [OFFSET] = {"offset", offset_desc, offset, .optional = true}},
-      .scalars = {mluop_integer("pooled_height", pooled_height),
-                  mluop_integer("pooled_width", pooled_width),
-                  mluop_integer("sampling_ratio", sampling_ratio),
-                  mluop_real("spatial_scale", spatial_scale), mluop_real("gamma", gamma)}};
+      .scalars = {{"pooled_height", pooled_height},
+                  {"pooled_width", pooled_width},
+                  {"sampling_ratio", sampling_ratio}}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
-  struct deform_roi_pool_args args = args_of(&call);
+  if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
+  struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
   args.output = output;
   if (!prepare(&call, &args, &status)) return status;
   mluop_deform_roi_pool_run_forward(handle, &args);
@@ -169,13 +226,12 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
                   [GRAD_INPUT] = {"grad_input", grad_input_desc, grad_input, .output = true},
                   [GRAD_OFFSET] = {"grad_offset", grad_offset_desc, grad_offset, .output = true,
                                    .optional = true}},
-      .scalars = {mluop_integer("pooled_height", pooled_height),
-                  mluop_integer("pooled_width", pooled_width),
-                  mluop_integer("sampling_ratio", sampling_ratio),
-                  mluop_real("spatial_scale", spatial_scale), mluop_real("gamma", gamma)}};
+      .scalars = {{"pooled_height", pooled_height},
+                  {"pooled_width", pooled_width},
+                  {"sampling_ratio", sampling_ratio}}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
-  struct deform_roi_pool_args args = args_of(&call);
+  if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
+  struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
   args.grad_output = grad_output;
   args.grad_input = grad_input;
   args.grad_offset = grad_offset;
