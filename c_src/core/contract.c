@@ -11,17 +11,6 @@ static bool tensor_present(const struct mluop_tensor *tensor) {
   return tensor->name != NULL && (tensor->desc != NULL || !tensor->optional);
 }
 
-const struct mluop_scalar *mluop_find_scalar(const struct mluop_call *call, const char *name,
-                                             size_t length) {
-  for (int i = 0; i < MLUOP_MAX_SCALARS && call->scalars[i].name != NULL; i++) {
-    const char *candidate = call->scalars[i].name;
-    if (strncmp(candidate, name, length) == 0 && candidate[length] == '\0') {
-      return &call->scalars[i];
-    }
-  }
-  return NULL;
-}
-
 /* ---------------------------------------------------------------------- rules about tensors */
 
 static bool fail(mluOpStatus_t *status, mluOpStatus_t value) {
@@ -114,36 +103,23 @@ static bool check_tensors(struct mluop_call *call, const struct mluop_rule *rule
   return true;
 }
 
-/* ---------------------------------------------------------------------- rules about scalars */
-
-static bool check_scalar(const struct mluop_call *call, const struct mluop_rule *rule,
-                         mluOpStatus_t *status) {
-  const struct mluop_scalar *scalar = mluop_find_scalar(call, rule->text, strlen(rule->text));
-  const int64_t value = scalar->value;
-  bool holds;
-  const char *expected;
-  switch (rule->check) {
-    case CHECK_MIN:
-      holds = value >= rule->value;
-      expected = "at least ";
-      break;
-    case CHECK_MAX:
-      holds = value <= rule->value;
-      expected = "at most ";
-      break;
-    case CHECK_EQUAL:
-      holds = value == rule->value;
-      expected = "";
-      break;
-    default: /* CHECK_ODD */
-      if (value % 2 != 0) return true;
-      return fail(status,
-                  mluop_fail(rule->status, call->api, "%s is %" PRId64 ", expected an odd number",
-                             scalar->name, value));
+/* A rule about tensors that may be absent. */
+static bool check_optional(const struct mluop_call *call, const struct mluop_rule *rule,
+                           mluOpStatus_t *status) {
+  const struct mluop_tensor *other = &call->tensors[rule->value];
+  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
+    const struct mluop_tensor *tensor = &call->tensors[i];
+    if ((rule->tensors & MLUOP_BIT(i)) == 0 || !tensor->optional) continue;
+    const bool complete = rule->check == CHECK_COMPLETE;
+    const bool here = complete ? tensor->data != NULL : tensor->desc != NULL;
+    const bool there = complete ? tensor->desc != NULL : other->desc != NULL;
+    if (here == there) continue;
+    return fail(status,
+                mluop_fail(rule->status, call->api, "%s is %s, but %s%s is %s", tensor->name,
+                           here ? "given" : "NULL", complete ? tensor->name : other->name,
+                           complete ? "_desc" : "", there ? "given" : "NULL"));
   }
-  return holds ||
-         fail(status, mluop_fail(rule->status, call->api, "%s is %" PRId64 ", expected %s%" PRId64,
-                                 scalar->name, value, expected, rule->value));
+  return true;
 }
 
 /* --------------------------------------------------------------------- rules about pointers */
@@ -163,6 +139,27 @@ static bool check_workspace(const struct mluop_call *call, const struct mluop_ru
   return true;
 }
 
+/* No object, or not the one that the rule names, is NULL. */
+static bool check_objects(struct mluop_call *call, const struct mluop_rule *rule,
+                          mluOpStatus_t *status) {
+  for (int i = 0; i < MLUOP_MAX_OBJECTS && call->objects[i].name != NULL; i++) {
+    const struct mluop_object *object = &call->objects[i];
+    if (rule->text != NULL && strcmp(rule->text, object->name) != 0) continue;
+    const struct mluop_parameters *parameters = object->pointer;
+    if (rule->check == CHECK_OBJECT && object->pointer == NULL) {
+      return fail(status, mluop_fail(rule->status, call->api, "%s is NULL", object->name));
+    }
+    if (object->kind != MLUOP_PARAMETERS) continue;
+    if (rule->check == CHECK_SET && !parameters->is_set) {
+      return fail(status, mluop_fail(rule->status, call->api, "%s was not set", object->name));
+    }
+    for (int s = 0; rule->check == CHECK_OBJECT && s < MLUOP_MAX_SCALARS; s++) {
+      if (parameters->scalars[s].name != NULL) mluop_add_scalar(call, parameters->scalars[s]);
+    }
+  }
+  return true;
+}
+
 struct bytes {
   const char *name;
   uintptr_t begin;
@@ -177,7 +174,7 @@ static bool overlap(const struct bytes *a, const struct bytes *b) {
 /* Sizes are sane here: CHECK_ELEMENTS has gone before. */
 static bool check_overlap(const struct mluop_call *call, const struct mluop_rule *rule,
                           mluOpStatus_t *status) {
-  struct bytes all[MLUOP_MAX_TENSORS + 1];
+  struct bytes all[MLUOP_MAX_TENSORS + MLUOP_MAX_OBJECTS + 1];
   int count = 0;
   unsigned outputs = 0;
   for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
@@ -187,6 +184,11 @@ static bool check_overlap(const struct mluop_call *call, const struct mluop_rule
     all[count++] =
         (struct bytes){tensor->name, (uintptr_t)tensor->data,
                        (size_t)tensor->desc->element_num * mluop_dtype_size(tensor->desc->dtype)};
+  }
+  for (int i = 0; i < MLUOP_MAX_OBJECTS && call->objects[i].name != NULL; i++) {
+    const struct mluop_object *object = &call->objects[i];
+    if (object->output) outputs |= 1u << count;
+    all[count++] = (struct bytes){object->name, (uintptr_t)object->pointer, object->bytes};
   }
   if (call->workspace != NULL) {
     all[count++] = (struct bytes){"workspace", (uintptr_t)call->workspace, call->workspace_size};
@@ -204,24 +206,24 @@ static bool check_overlap(const struct mluop_call *call, const struct mluop_rule
   return true;
 }
 
-static bool check_pointer(const struct mluop_call *call, const struct mluop_rule *rule,
-                          const char *name, const void *pointer, mluOpStatus_t *status) {
-  if (pointer != NULL) return true;
-  return fail(status, mluop_fail(rule->status, call->api, "%s is NULL", name));
-}
-
 static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule,
                        mluOpStatus_t *status) {
   switch (rule->check) {
     case CHECK_HANDLE:
-      return check_pointer(call, rule, "handle", call->handle, status);
+      return call->handle != NULL ||
+             fail(status, mluop_fail(rule->status, call->api, "handle is NULL"));
     case CHECK_OBJECT:
-      return check_pointer(call, rule, call->object_name, call->object, status);
+    case CHECK_SET:
+      return check_objects(call, rule, status);
+    case CHECK_COMPLETE:
+    case CHECK_TOGETHER:
+      return check_optional(call, rule, status);
     case CHECK_MIN:
     case CHECK_MAX:
     case CHECK_ODD:
     case CHECK_EQUAL:
-      return check_scalar(call, rule, status);
+    case CHECK_NUMBER:
+      return mluop_check_scalar(call, rule, status);
     case CHECK_WORKSPACE:
       return check_workspace(call, rule, status);
     case CHECK_OVERLAP:

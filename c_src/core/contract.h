@@ -7,11 +7,16 @@
 
 #include "core/internal.h"
 
-enum { MLUOP_MAX_TENSORS = 6, MLUOP_MAX_SCALARS = 6 };
+enum {
+  MLUOP_MAX_TENSORS = 10,
+  MLUOP_MAX_SCALARS = 12,
+  MLUOP_MAX_OBJECTS = 4,
+  MLUOP_MAX_NUMBERS = 4 /* of an array */
+};
 
 /* A set of tensors of a call: MLUOP_BIT(index) | ... */
 #define MLUOP_BIT(tensor) (1u << (tensor))
-#define MLUOP_ALL 0xffu /* every tensor that the call has */
+#define MLUOP_ALL 0xffffu /* every tensor that the call has */
 
 struct mluop_tensor {
   const char *name; /* as the caller knows it; its descriptor is called <name>_desc */
@@ -21,9 +26,26 @@ struct mluop_tensor {
   bool optional; /* absent when its descriptor is NULL: then no rule looks at it */
 };
 
+/* An argument that is a number, or a short array of integers such as pad[4]. Made by mluop_integer,
+   mluop_real and mluop_integers. */
 struct mluop_scalar {
   const char *name;
-  int64_t value;
+  int count; /* of numbers: 1, if it is no array */
+  bool is_real;
+  union {
+    int64_t integer;
+    double real;
+    int array[MLUOP_MAX_NUMBERS];
+  } as;
+};
+
+/* A pointer argument that is neither handle nor tensor: what a Create function made, or memory. */
+struct mluop_object {
+  const char *name;
+  const void *pointer;
+  enum { MLUOP_MEMORY, MLUOP_PARAMETERS } kind; /* PARAMETERS: a struct mluop_parameters */
+  bool output;                                  /* memory that is written */
+  size_t bytes;                                 /* of memory: what CHECK_OVERLAP looks at */
 };
 
 /* The arguments of one API call, in the words of its rules. */
@@ -33,8 +55,7 @@ struct mluop_call {
   struct mluop_tensor
       tensors[MLUOP_MAX_TENSORS]; /* looked at in this order; unused ones have no name */
   struct mluop_scalar scalars[MLUOP_MAX_SCALARS];
-  const char *object_name; /* a pointer argument that is neither handle nor tensor */
-  const void *object;
+  struct mluop_object objects[MLUOP_MAX_OBJECTS];
   const void *workspace;
   size_t workspace_size;   /* what the caller gave */
   size_t workspace_needed; /* may be set by a CHECK_FUNCTION before CHECK_WORKSPACE */
@@ -52,7 +73,9 @@ typedef bool mluop_rule_function(struct mluop_call *call, const struct mluop_rul
 enum mluop_check {
   CHECK_END,        /* ends the table */
   CHECK_HANDLE,     /* the handle is not NULL */
-  CHECK_OBJECT,     /* `object` is not NULL */
+  CHECK_OBJECT,     /* no object is NULL, or not the one named `text`; the values of parameters
+                       become scalars of the call */
+  CHECK_SET,        /* parameters have been set */
   CHECK_DESC,       /* descriptors are not NULL */
   CHECK_EMPTY,      /* no tensor is empty; with status SUCCESS an empty one ends the call */
   CHECK_RANK,       /* tensors have `value` dims */
@@ -64,18 +87,23 @@ enum mluop_check {
   CHECK_SHAPE,      /* extents are those that `text` says, see below */
   CHECK_ELEMENTS,   /* fewer than 2^31 elements */
   CHECK_DATA,       /* data pointers are not NULL, and aligned to their elements */
-  CHECK_MIN,        /* the scalar named `text` is at least `value` */
+  CHECK_COMPLETE,   /* optional tensors have descriptor and data, or none of them */
+  CHECK_TOGETHER,   /* optional tensors are there if tensor `value` is, and only then */
+  CHECK_MIN,        /* the scalar named `text` (of an array each number) is at least `value` */
   CHECK_MAX,        /* ... at most `value` */
   CHECK_ODD,        /* ... odd */
   CHECK_EQUAL,      /* ... equal to `value` */
+  CHECK_NUMBER,     /* ... not NaN */
   CHECK_WORKSPACE,  /* the workspace is there and large enough */
   CHECK_OVERLAP,    /* no output shares bytes with another tensor or the workspace */
   CHECK_FUNCTION    /* what `function` says */
 };
 
 /* CHECK_SHAPE: `text` has one word per dim. A word is a product, written with '*', of numbers,
-   names of scalars and capital letters. A letter is bound where it first occurs, by exact division
-   if it has factors, and compared from then on. Every tensor of the rule must have this shape. */
+   names of scalars (of an array with the index, pad[0]) and capital letters. A letter is bound
+   where it first occurs, by exact division if it has factors, and compared from then on. Every
+   tensor of the rule must have this shape. An extent that is no product gets a name: a
+   CHECK_FUNCTION before computes it, and adds it to the scalars of the call by mluop_add_scalar. */
 struct mluop_rule {
   enum mluop_check check;
   mluOpStatus_t status;
@@ -97,9 +125,47 @@ bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rule
 bool mluop_check_shape(struct mluop_call *call, const struct mluop_rule *rule,
                        const struct mluop_tensor *tensor, mluOpStatus_t *status);
 
-/* NULL if the call has no such scalar. */
-const struct mluop_scalar *mluop_find_scalar(const struct mluop_call *call, const char *name,
-                                             size_t length);
+/* contract_scalar.c */
+static inline struct mluop_scalar mluop_integer(const char *name, int64_t value) {
+  return (struct mluop_scalar){.name = name, .count = 1, .as.integer = value};
+}
+
+static inline struct mluop_scalar mluop_real(const char *name, double value) {
+  return (struct mluop_scalar){.name = name, .count = 1, .is_real = true, .as.real = value};
+}
+
+/* NULL is an array of zeros: an object of the same name tells. */
+struct mluop_scalar mluop_integers(const char *name, const int *array, int count);
+
+void mluop_add_scalar(struct mluop_call *call, struct mluop_scalar scalar);
+
+/* False if the call has no such number. The name ends with its text or before a '*' or a space;
+   that of an array has an index. */
+bool mluop_find_integer(const struct mluop_call *call, const char *name, int64_t *value);
+
+/* The number of a scalar that the call has. */
+int64_t mluop_integer_of(const struct mluop_call *call, const char *name);
+double mluop_real_of(const struct mluop_call *call, const char *name);
+
+/* CHECK_MIN to CHECK_NUMBER. What was never set counts as 0. */
+bool mluop_check_scalar(const struct mluop_call *call, const struct mluop_rule *rule,
+                        mluOpStatus_t *status);
+
+/* parameters.c: descriptors of operators, mluOpXxxDescriptor_t. Each is a struct whose only member
+   is a struct mluop_parameters, so that a pointer to one is a pointer to the other. They belong to
+   their caller: no function but Set and Destroy changes them. */
+struct mluop_parameters {
+  bool is_set;
+  struct mluop_scalar scalars[MLUOP_MAX_SCALARS]; /* those of the Set function */
+};
+
+/* What Create stores in *where; NULL if that cannot be, and *status is what to return. */
+void *mluop_create_parameters(const char *api, const char *name, const void *where,
+                              mluOpStatus_t *status);
+mluOpStatus_t mluop_destroy_parameters(const char *api, const char *name, void *parameters);
+
+/* Keeps the scalars of a Set call in its first object, once its rules hold. */
+void mluop_set_parameters(void *parameters, const struct mluop_call *call);
 
 static inline int64_t mluop_extent(const struct mluop_call *call, char letter) {
   return call->letters[letter - 'A'];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rule tables: each kind of rule, what it says when it does not hold, and the order of rules. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,14 +25,16 @@ static mluOpTensorDescriptor_t nhwc(int64_t n, int64_t h, int64_t w, int64_t c) 
   return tensor(MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, (const int64_t[]){n, h, w, c});
 }
 
-/* A call of two tensors, 2 x 3 x 4 x 10 and 2 x 6 x 8 x 5, and three scalars. */
+/* A call of two tensors, 2 x 3 x 4 x 10 and 2 x 6 x 8 x 5, and four scalars. */
 static struct mluop_call valid_call(void) {
   return (struct mluop_call){
       .api = "api",
       .handle = handle,
       .tensors = {[A] = {"a", nhwc(2, 3, 4, 10), memory, .output = false},
                   [B] = {"b", nhwc(2, 6, 8, 5), memory + 2048, .output = true}},
-      .scalars = {{"scale", 2}, {"group", 5}, {"huge", INT64_MAX}}};
+      .scalars = {mluop_integer("scale", 2), mluop_integer("group", 5),
+                  mluop_integer("huge", INT64_MAX),
+                  mluop_integers("pad", (const int[]){3, -1, 0, 7}, 4)}};
 }
 
 static void release(struct mluop_call *call) {
@@ -129,9 +132,12 @@ static void data_is_aligned_to_its_element(void) {
 
 static void rules_about_null_pointers(void) {
   struct mluop_call call = valid_call();
-  call.object_name = "carafe_desc";
-  FAILS("carafe_desc is NULL", .check = CHECK_OBJECT);
-  call.object = memory;
+  call.objects[0] = (struct mluop_object){.name = "carafe_desc", .pointer = memory};
+  call.objects[1] = (struct mluop_object){.name = "workspace_size"};
+  FAILS("workspace_size is NULL", .check = CHECK_OBJECT);
+  HOLDS(.check = CHECK_OBJECT, .text = "carafe_desc");
+  FAILS("workspace_size is NULL", .check = CHECK_OBJECT, .text = "workspace_size");
+  call.objects[1].pointer = memory;
   HOLDS(.check = CHECK_OBJECT);
   call.tensors[SPARE] = (struct mluop_tensor){"spare", NULL, NULL, .optional = true};
   HOLDS(.check = CHECK_DESC, .tensors = MLUOP_ALL);
@@ -153,8 +159,113 @@ static void rules_about_scalars(void) {
   FAILS("group is 5, expected 4", .check = CHECK_EQUAL, .text = "group", .value = 4);
   HOLDS(.check = CHECK_ODD, .text = "group");
   FAILS("scale is 2, expected an odd number", .check = CHECK_ODD, .text = "scale");
-  call.scalars[0].value = -3;
+  call.scalars[0] = mluop_integer("scale", -3);
   HOLDS(.check = CHECK_ODD, .text = "scale");
+  HOLDS(.check = CHECK_EQUAL, .text = "never_set", .value = 0);
+  FAILS("never_set is 0, expected at least 1", .check = CHECK_MIN, .text = "never_set", .value = 1);
+  release(&call);
+}
+
+static void rules_about_real_numbers(void) {
+  struct mluop_call call = {.api = "api", .handle = handle};
+  mluop_add_scalar(&call, mluop_real("sigma", 0.5));
+  HOLDS(.check = CHECK_MIN, .text = "sigma", .value = 0);
+  FAILS("sigma is 0.5, expected at least 1", .check = CHECK_MIN, .text = "sigma", .value = 1);
+  HOLDS(.check = CHECK_MAX, .text = "sigma", .value = 1);
+  FAILS("sigma is 0.5, expected at most 0", .check = CHECK_MAX, .text = "sigma", .value = 0);
+  FAILS("sigma is 0.5, expected 0", .check = CHECK_EQUAL, .text = "sigma", .value = 0);
+  HOLDS(.check = CHECK_NUMBER, .text = "sigma");
+  CHECK(mluop_real_of(&call, "sigma") == 0.5);
+  call.scalars[0] = mluop_real("sigma", NAN);
+  FAILS("sigma is nan, expected a number", .check = CHECK_NUMBER, .text = "sigma");
+  FAILS("sigma is nan, expected at least 0", .check = CHECK_MIN, .text = "sigma", .value = 0);
+  FAILS("sigma is nan, expected at most 0", .check = CHECK_MAX, .text = "sigma", .value = 0);
+  call.scalars[0] = mluop_real("sigma", -INFINITY);
+  HOLDS(.check = CHECK_NUMBER, .text = "sigma");
+  FAILS("sigma is -inf, expected at least 0", .check = CHECK_MIN, .text = "sigma", .value = 0);
+}
+
+static void rules_about_arrays_look_at_each_number(void) {
+  struct mluop_call call = valid_call();
+  HOLDS(.check = CHECK_MIN, .text = "pad", .value = -1);
+  FAILS("pad[1] is -1, expected at least 0", .check = CHECK_MIN, .text = "pad", .value = 0);
+  HOLDS(.check = CHECK_MAX, .text = "pad", .value = 7);
+  FAILS("pad[3] is 7, expected at most 6", .check = CHECK_MAX, .text = "pad", .value = 6);
+  CHECK_EQ(-1, mluop_integer_of(&call, "pad[1]"));
+  CHECK_EQ(7, mluop_integer_of(&call, "pad[3]"));
+  int64_t value;
+  CHECK(!mluop_find_integer(&call, "pad[4]", &value));
+  CHECK(!mluop_find_integer(&call, "scale[1]", &value));
+  CHECK(!mluop_find_integer(&call, "scales", &value));
+  CHECK(!mluop_find_integer(&call, "scal", &value));
+  CHECK(mluop_find_integer(&call, "scale*H", &value) && value == 2);
+  CHECK(mluop_find_integer(&call, "pad[3] W", &value) && value == 7);
+  const struct mluop_scalar missing = mluop_integers("stride", NULL, 2);
+  CHECK_EQ(0, missing.as.array[1]);
+  release(&call);
+}
+
+static void a_call_takes_no_more_scalars_than_fit(void) {
+  struct mluop_call call = valid_call();
+  for (int i = 4; i < MLUOP_MAX_SCALARS; i++) mluop_add_scalar(&call, mluop_integer("other", i));
+  mluop_add_scalar(&call, mluop_integer("late", 1));
+  int64_t value;
+  CHECK(!mluop_find_integer(&call, "late", &value));
+  CHECK_EQ(0, call.objects[0].name != NULL);
+  release(&call);
+}
+
+/* What Set kept is there for the rules of every later call. */
+static void parameters_become_scalars_of_the_call(void) {
+  mluOpStatus_t status;
+  CHECK(mluop_create_parameters("api", "dcn_desc", NULL, &status) == NULL);
+  CHECK_EQ(MLUOP_STATUS_BAD_PARAM, status);
+  CHECK_TEXT("[api] dcn_desc is NULL", mluOpCpuGetLastErrorMessage());
+  CHECK_EQ(MLUOP_STATUS_BAD_PARAM, mluop_destroy_parameters("api", "dcn_desc", NULL));
+  CHECK_TEXT("[api] dcn_desc is NULL", mluOpCpuGetLastErrorMessage());
+  struct mluop_parameters *parameters = mluop_create_parameters("api", "d", memory, &status);
+  OK(status);
+
+  struct mluop_call call = {
+      .api = "api",
+      .handle = handle,
+      .objects = {{.name = "dcn_desc", .pointer = parameters, .kind = MLUOP_PARAMETERS}}};
+  HOLDS(.check = CHECK_OBJECT);
+  FAILS("dcn_desc was not set", .check = CHECK_SET);
+  struct mluop_call set = {.scalars = {mluop_integer("group", 3),
+                                       mluop_integers("pad", (const int[]){1, 2}, 2),
+                                       mluop_real("sigma", 0.25)}};
+  mluop_set_parameters(parameters, &set);
+  HOLDS(.check = CHECK_SET);
+  HOLDS(.check = CHECK_OBJECT);
+  HOLDS(.check = CHECK_EQUAL, .text = "group", .value = 3);
+  CHECK_EQ(2, mluop_integer_of(&call, "pad[1]"));
+  CHECK(mluop_real_of(&call, "sigma") == 0.25);
+  OK(mluop_destroy_parameters("api", "dcn_desc", parameters));
+}
+
+/* Two optional tensors, of which a call has both or none. */
+static void optional_tensors_come_complete_and_together(void) {
+  struct mluop_call call = valid_call();
+  call.tensors[A].optional = call.tensors[B].optional = true;
+  const struct mluop_tensor a = call.tensors[A], b = call.tensors[B];
+  HOLDS(.check = CHECK_COMPLETE, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_TOGETHER, .tensors = MLUOP_ALL, .value = A);
+  call.tensors[B].data = NULL;
+  FAILS("b is NULL, but b_desc is given", .check = CHECK_COMPLETE, .tensors = MLUOP_ALL);
+  HOLDS(.check = CHECK_COMPLETE, .tensors = MLUOP_BIT(A));
+  call.tensors[B] = (struct mluop_tensor){"b", NULL, b.data, .optional = true};
+  FAILS("b is given, but b_desc is NULL", .check = CHECK_COMPLETE, .tensors = MLUOP_ALL);
+  call.tensors[B].data = NULL;
+  HOLDS(.check = CHECK_COMPLETE, .tensors = MLUOP_ALL);
+  FAILS("b is NULL, but a is given", .check = CHECK_TOGETHER, .tensors = MLUOP_ALL, .value = A);
+  call.tensors[A] = (struct mluop_tensor){"a", NULL, NULL, .optional = true};
+  HOLDS(.check = CHECK_TOGETHER, .tensors = MLUOP_ALL, .value = A);
+  call.tensors[B] = b;
+  FAILS("b is given, but a is NULL", .check = CHECK_TOGETHER, .tensors = MLUOP_ALL, .value = A);
+  call.tensors[B].optional = false;
+  HOLDS(.check = CHECK_TOGETHER, .tensors = MLUOP_ALL, .value = A);
+  call.tensors[A] = a;
   release(&call);
 }
 
@@ -179,12 +290,35 @@ static void shapes_bind_and_compare(void) {
 
 static void shapes_with_zeros(void) {
   struct mluop_call call = valid_call();
-  call.scalars[0].value = 0;
+  call.scalars[0] = mluop_integer("scale", 0);
   const int64_t dims[] = {0, 3, 0, 10};
   OK(mluOpSetTensorDescriptorDim_v2(call.tensors[A].desc, 4, dims));
   HOLDS(SHAPE(A, "N H W C"));
   CHECK_EQ(0, mluop_extent(&call, 'N'));
   FAILS("b: dim 3 is 5, expected a multiple of 0 (scale*K)", SHAPE(B, "2 6 8 scale*K"));
+  release(&call);
+}
+
+/* The height that a convolution leaves of `a`: no product, so it gets a name. */
+static bool name_height(struct mluop_call *call, const struct mluop_rule *rule,
+                        mluOpStatus_t *status) {
+  const int64_t rest = mluop_extent(call, 'H') + 2 * mluop_integer_of(call, "pad[0]") - rule->value;
+  if (rest < 0) {
+    *status = mluop_fail(rule->status, call->api, "a: too low");
+    return false;
+  }
+  mluop_add_scalar(call, mluop_integer("ho", rest / 2 + 1));
+  return true;
+}
+
+static void shapes_with_extents_that_are_no_products(void) {
+  struct mluop_call call = valid_call();
+  HOLDS(SHAPE(A, "N H W C"));
+  FAILS("a: too low", .check = CHECK_FUNCTION, .function = name_height, .value = 10);
+  HOLDS(.check = CHECK_FUNCTION, .function = name_height, .value = 2);
+  FAILS("b: dim 1 is 6, expected 4 (ho)", SHAPE(B, "N ho 8 5"));
+  FAILS("b: dim 2 is 8, expected 28 (ho*pad[3])", SHAPE(B, "N 6 ho*pad[3] 5"));
+  HOLDS(SHAPE(B, "N 6 2*ho 5"));
   release(&call);
 }
 
@@ -250,6 +384,13 @@ static void outputs_share_no_byte_with_others(void) {
         .check = CHECK_OVERLAP);
   call.workspace_size = 0;
   HOLDS(.check = CHECK_OVERLAP);
+  call.objects[0] =
+      (struct mluop_object){.name = "size", .pointer = memory + 1919, .output = true, .bytes = 1};
+  FAILS("b (1920 bytes) overlaps size (1 bytes), expected separate memory", .check = CHECK_OVERLAP);
+  call.tensors[B].output = false;
+  FAILS("size (1 bytes) overlaps b (1920 bytes), expected separate memory", .check = CHECK_OVERLAP);
+  call.objects[0].output = false;
+  HOLDS(.check = CHECK_OVERLAP);
   release(&call);
 }
 
@@ -269,8 +410,14 @@ static const struct test tests[] = {
     TEST(rules_about_null_pointers),
     TEST(data_is_aligned_to_its_element),
     TEST(rules_about_scalars),
+    TEST(rules_about_real_numbers),
+    TEST(rules_about_arrays_look_at_each_number),
+    TEST(a_call_takes_no_more_scalars_than_fit),
+    TEST(parameters_become_scalars_of_the_call),
+    TEST(optional_tensors_come_complete_and_together),
     TEST(shapes_bind_and_compare),
     TEST(shapes_with_zeros),
+    TEST(shapes_with_extents_that_are_no_products),
     TEST(empty_tensors_may_end_a_call),
     TEST(the_first_rule_that_fails_decides),
     TEST(rules_about_the_workspace),

@@ -83,7 +83,7 @@ static void set_args(const struct mluop_call *call, struct border_align_args *ar
   args->W = mluop_extent(call, 'W');
   args->C = mluop_extent(call, 'C');
   args->K = args->H * args->W;
-  args->pool_size = (int32_t)call->scalars[0].value;
+  args->pool_size = (int32_t)mluop_integer_of(call, "pool_size");
   args->is_half = mluop_is_half(call, MAP);
   choose_blocks(args);
 }
@@ -155,7 +155,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
                   [ROWS] = {"output", output_desc, output, .output = true},
                   [ARGMAX] = {"argmax_idx", argmax_idx_desc, argmax_idx, .output = true}},
-      .scalars = {{"pool_size", pool_size}}};
+      .scalars = {mluop_integer("pool_size", pool_size)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   struct border_align_args args = {
@@ -228,7 +228,7 @@ mluOpStatus_t mluOpBorderAlignBackward(
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
                   [ROWS] = {"grad_output", grad_output_desc, grad_output, .output = false},
                   [ARGMAX] = {"argmax_idx", argmax_idx_desc, argmax_idx, .output = false}},
-      .scalars = {{"pool_size", pool_size}}};
+      .scalars = {mluop_integer("pool_size", pool_size)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   struct border_align_args args = {

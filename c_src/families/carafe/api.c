@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "core/contract.h"
 #include "families/carafe/job.h"
 #include "families/carafe/plan.h"
 
-/* All zero until it is set, which no operator accepts. */
+/* Numbers that were never set are zero, which no operator accepts. */
 struct mluOpCarafeStruct {
-  int dim_nb, kernel_size, group_size, scale_factor;
+  struct mluop_parameters parameters;
 };
 
 /* Shapes in terms of C, the channels of a group. */
@@ -30,15 +28,12 @@ static const struct mluop_rule set_rules[] = {
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
     {.check = CHECK_END}};
 
-static const struct mluop_rule null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_END}};
-
 enum { INPUT, MASK, OUTPUT };
 
 static const struct mluop_rule forward_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_OBJECT, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
     {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
@@ -66,6 +61,9 @@ enum { GRAD_OUTPUT = 2, GRAD_INPUT, GRAD_MASK };
 #define LIKE_MASK (MLUOP_BIT(MASK) | MLUOP_BIT(GRAD_MASK))
 
 static const struct mluop_rule backward_rules[] = {
+    {.check = CHECK_HANDLE, .status = BAD_PARAM},
+    {.check = CHECK_OBJECT, .status = BAD_PARAM},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "group_size", .value = 1},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
@@ -87,53 +85,30 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static void set_scalars(struct mluop_call *call, int dim_nb, int kernel_size, int group_size,
-                        int scale_factor) {
-  call->scalars[0] = (struct mluop_scalar){"dimNb", dim_nb};
-  call->scalars[1] = (struct mluop_scalar){"kernel_size", kernel_size};
-  call->scalars[2] = (struct mluop_scalar){"group_size", group_size};
-  call->scalars[3] = (struct mluop_scalar){"scale_factor", scale_factor};
-}
-
-/* True if every check holds; otherwise *status is what the API function returns. */
-static bool call_holds(struct mluop_call *call, mluOpCarafeDescriptor_t desc,
-                       const struct mluop_rule *rules, mluOpStatus_t *status) {
-  call->object_name = "carafe_desc";
-  call->object = desc;
-  if (!mluop_contract_holds(call, null_rules, status)) return false;
-  set_scalars(call, desc->dim_nb, desc->kernel_size, desc->group_size, desc->scale_factor);
-  return mluop_contract_holds(call, rules, status);
-}
-
 mluOpStatus_t mluOpCreateCarafeDescriptor(mluOpCarafeDescriptor_t *carafe_desc) {
-  static const char api[] = "mluOpCreateCarafeDescriptor";
-  if (carafe_desc == NULL) return mluop_fail(BAD_PARAM, api, "carafe_desc is NULL");
-  struct mluOpCarafeStruct *desc = calloc(1, sizeof(*desc));
-  if (desc == NULL) {
-    return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a descriptor");
-  }
-  *carafe_desc = desc;
-  return MLUOP_STATUS_SUCCESS;
+  mluOpStatus_t status;
+  void *created =
+      mluop_create_parameters("mluOpCreateCarafeDescriptor", "carafe_desc", carafe_desc, &status);
+  if (created != NULL) *carafe_desc = created;
+  return status;
 }
 
 mluOpStatus_t mluOpDestroyCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc) {
-  if (carafe_desc == NULL) {
-    return mluop_fail(BAD_PARAM, "mluOpDestroyCarafeDescriptor", "carafe_desc is NULL");
-  }
-  free(carafe_desc);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_destroy_parameters("mluOpDestroyCarafeDescriptor", "carafe_desc", carafe_desc);
 }
 
 mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, const int dimNb,
                                        const int kernel_size, const int group_size,
                                        const int scale_factor) {
   struct mluop_call call = {
-      .api = "mluOpSetCarafeDescriptor", .object_name = "carafe_desc", .object = carafe_desc};
-  set_scalars(&call, dimNb, kernel_size, group_size, scale_factor);
+      .api = "mluOpSetCarafeDescriptor",
+      .objects = {{.name = "carafe_desc", .pointer = carafe_desc}},
+      .scalars = {mluop_integer("dimNb", dimNb), mluop_integer("kernel_size", kernel_size),
+                  mluop_integer("group_size", group_size),
+                  mluop_integer("scale_factor", scale_factor)}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, set_rules, &status)) return status;
-  *carafe_desc = (struct mluOpCarafeStruct){dimNb, kernel_size, group_size, scale_factor};
-  return MLUOP_STATUS_SUCCESS;
+  if (mluop_contract_holds(&call, set_rules, &status)) mluop_set_parameters(carafe_desc, &call);
+  return status;
 }
 
 static struct carafe_shape shape_of(const struct mluop_call *call) {
@@ -142,9 +117,9 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
       .H = mluop_extent(call, 'H'),
       .W = mluop_extent(call, 'W'),
       .C = mluop_extent(call, 'C'),
-      .K = call->scalars[1].value,
-      .G = call->scalars[2].value,
-      .S = call->scalars[3].value,
+      .K = mluop_integer_of(call, "kernel_size"),
+      .G = mluop_integer_of(call, "group_size"),
+      .S = mluop_integer_of(call, "scale_factor"),
       .is_half = mluop_is_half(call, INPUT),
   };
 }
@@ -185,11 +160,12 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   struct mluop_call call = {
       .api = "mluOpCarafeForward",
       .handle = handle,
+      .objects = {{.name = "carafe_desc", .pointer = carafe_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
                   [MASK] = {"mask", mask_desc, mask, .output = false},
                   [OUTPUT] = {"output", output_desc, output, .output = true}}};
   mluOpStatus_t status;
-  if (!call_holds(&call, carafe_desc, forward_rules, &status)) return status;
+  if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   const struct carafe_shape *a = &args.shape;
@@ -212,13 +188,14 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
   struct mluop_call call = {
       .api = "mluOpCarafeBackward",
       .handle = handle,
+      .objects = {{.name = "carafe_desc", .pointer = carafe_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
                   [MASK] = {"mask", mask_desc, mask, .output = false},
                   [GRAD_OUTPUT] = {"grad_output", grad_output_desc, grad_output, .output = false},
                   [GRAD_INPUT] = {"grad_input", grad_input_desc, grad_input, .output = true},
                   [GRAD_MASK] = {"grad_mask", grad_mask_desc, grad_mask, .output = true}}};
   mluOpStatus_t status;
-  if (!call_holds(&call, carafe_desc, backward_rules, &status)) return status;
+  if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
   struct carafe_backward_args args = {.shape = shape_of(&call),
                                       .input = input,
                                       .mask = mask,

@@ -23,30 +23,6 @@ static bool check_images(struct mluop_call *call, const struct mluop_rule *rule,
   return false;
 }
 
-/* What is optional is there with descriptor and data, or not at all, and so are all such tensors
-   of a call. */
-static bool check_optional(struct mluop_call *call, const struct mluop_rule *rule,
-                           mluOpStatus_t *status) {
-  const struct mluop_tensor *offset = &call->tensors[OFFSET];
-  for (int i = OFFSET; i < MLUOP_MAX_TENSORS; i++) {
-    const struct mluop_tensor *tensor = &call->tensors[i];
-    if (tensor->name == NULL || !tensor->optional) continue;
-    if ((tensor->desc != NULL) != (tensor->data != NULL)) {
-      *status = mluop_fail(rule->status, call->api, "%s is %s, but %s_desc is %s", tensor->name,
-                           tensor->data != NULL ? "given" : "NULL", tensor->name,
-                           tensor->desc != NULL ? "given" : "NULL");
-      return false;
-    }
-    if ((tensor->desc != NULL) != (offset->desc != NULL)) {
-      *status = mluop_fail(rule->status, call->api, "%s is %s, but %s is %s", tensor->name,
-                           tensor->desc != NULL ? "given" : "NULL", offset->name,
-                           offset->desc != NULL ? "given" : "NULL");
-      return false;
-    }
-  }
-  return true;
-}
-
 static const struct mluop_rule forward_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
@@ -83,7 +59,7 @@ static const struct mluop_rule forward_rules[] = {
      .tensors = MLUOP_BIT(POOLED),
      .text = "R pooled_height pooled_width C"},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
-    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_optional},
+    {.check = CHECK_COMPLETE, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
@@ -108,7 +84,8 @@ static const struct mluop_rule backward_rules[] = {
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT),
      .text = "N H W C"},
-    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_optional},
+    {.check = CHECK_COMPLETE, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_TOGETHER, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = OFFSET},
     {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = OFFSETS, .value = INPUT},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = OFFSETS, .value = 4},
     {.check = CHECK_SHAPE,
@@ -147,8 +124,7 @@ static bool images_hold(const struct mluop_call *call, const struct deform_roi_p
 
 /* ----------------------------------------------------------------------------------- calls */
 
-static struct deform_roi_pool_args args_of(const struct mluop_call *call, float spatial_scale,
-                                           float gamma) {
+static struct deform_roi_pool_args args_of(const struct mluop_call *call) {
   return (struct deform_roi_pool_args){
       .input = call->tensors[INPUT].data,
       .rois_data = call->tensors[ROIS].data,
@@ -158,11 +134,11 @@ static struct deform_roi_pool_args args_of(const struct mluop_call *call, float 
       .W = mluop_extent(call, 'W'),
       .C = mluop_extent(call, 'C'),
       .R = mluop_extent(call, 'R'),
-      .pooled_h = call->scalars[0].value,
-      .pooled_w = call->scalars[1].value,
-      .sampling_ratio = call->scalars[2].value,
-      .spatial_scale = spatial_scale,
-      .gamma = gamma,
+      .pooled_h = mluop_integer_of(call, "pooled_height"),
+      .pooled_w = mluop_integer_of(call, "pooled_width"),
+      .sampling_ratio = mluop_integer_of(call, "sampling_ratio"),
+      .spatial_scale = (float)mluop_real_of(call, "spatial_scale"),
+      .gamma = (float)mluop_real_of(call, "gamma"),
       .is_half = mluop_is_half(call, INPUT),
   };
 }
@@ -196,12 +172,13 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
                   [INPUT] = {"input", input_desc, input, .output = false},
                   [ROIS] = {"rois", rois_desc, rois, .output = false},
                   [OFFSET] = {"offset", offset_desc, offset, .optional = true}},
-      .scalars = {{"pooled_height", pooled_height},
-                  {"pooled_width", pooled_width},
-                  {"sampling_ratio", sampling_ratio}}};
+      .scalars = {mluop_integer("pooled_height", pooled_height),
+                  mluop_integer("pooled_width", pooled_width),
+                  mluop_integer("sampling_ratio", sampling_ratio),
+                  mluop_real("spatial_scale", spatial_scale), mluop_real("gamma", gamma)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
-  struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
+  struct deform_roi_pool_args args = args_of(&call);
   args.output = output;
   if (!prepare(&call, &args, &status)) return status;
   mluop_deform_roi_pool_run_forward(handle, &args);
@@ -226,12 +203,13 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
                   [GRAD_INPUT] = {"grad_input", grad_input_desc, grad_input, .output = true},
                   [GRAD_OFFSET] = {"grad_offset", grad_offset_desc, grad_offset, .output = true,
                                    .optional = true}},
-      .scalars = {{"pooled_height", pooled_height},
-                  {"pooled_width", pooled_width},
-                  {"sampling_ratio", sampling_ratio}}};
+      .scalars = {mluop_integer("pooled_height", pooled_height),
+                  mluop_integer("pooled_width", pooled_width),
+                  mluop_integer("sampling_ratio", sampling_ratio),
+                  mluop_real("spatial_scale", spatial_scale), mluop_real("gamma", gamma)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
-  struct deform_roi_pool_args args = args_of(&call, spatial_scale, gamma);
+  struct deform_roi_pool_args args = args_of(&call);
   args.grad_output = grad_output;
   args.grad_input = grad_input;
   args.grad_offset = grad_offset;

@@ -102,8 +102,7 @@ mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
   struct mluop_call call = {
       .api = "mluOpGetMaskedCol2imForwardWorkspaceSize",
       .handle = handle,
-      .object_name = "workspace_size",
-      .object = workspace_size,
+      .objects = {{.name = "workspace_size", .pointer = workspace_size}},
       .tensors = {[COL] = {.name = "col", .desc = col_desc},
                   [MASK_H_IDX] = {.name = "mask_h_idx", .desc = mask_h_idx_desc},
                   [MASK_W_IDX] = {.name = "mask_w_idx", .desc = mask_w_idx_desc},

@@ -126,13 +126,12 @@ mluOpStatus_t mluOpGetMaskedIm2colForwardWorkspaceSize(
   struct mluop_call call = {
       .api = "mluOpGetMaskedIm2colForwardWorkspaceSize",
       .handle = handle,
-      .object_name = "workspace_size",
-      .object = workspace_size,
+      .objects = {{.name = "workspace_size", .pointer = workspace_size}},
       .tensors = {[FEATURE] = {.name = "feature", .desc = feature_desc},
                   [MASK_H_IDX] = {.name = "mask_h_idx", .desc = mask_h_idx_desc},
                   [MASK_W_IDX] = {.name = "mask_w_idx", .desc = mask_w_idx_desc},
                   [DATA_COL] = {.name = "data_col", .desc = data_col_desc}},
-      .scalars = {{"kernel_h", kernel_h}, {"kernel_w", kernel_w}}};
+      .scalars = {mluop_integer("kernel_h", kernel_h), mluop_integer("kernel_w", kernel_w)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, query_null_rules, &status)) return status;
   if (!mluop_contract_holds(&call, rules, &status) && status != SUCCESS) return status;
@@ -153,7 +152,7 @@ mluOpStatus_t mluOpMaskedIm2colForward(
                   [MASK_H_IDX] = {"mask_h_idx", mask_h_idx_desc, mask_h_idx, .output = false},
                   [MASK_W_IDX] = {"mask_w_idx", mask_w_idx_desc, mask_w_idx, .output = false},
                   [DATA_COL] = {"data_col", data_col_desc, data_col, .output = true}},
-      .scalars = {{"kernel_h", kernel_h}, {"kernel_w", kernel_w}},
+      .scalars = {mluop_integer("kernel_h", kernel_h), mluop_integer("kernel_w", kernel_w)},
       .workspace = workspace,
       .workspace_size = workspace_size};
   mluOpStatus_t status;

@@ -42,12 +42,6 @@ static const struct mluop_rule backward_data_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static void set_scalars(struct mluop_call *call, int psa_type, int h_mask, int w_mask) {
-  call->scalars[0] = (struct mluop_scalar){"psa_type", psa_type};
-  call->scalars[1] = (struct mluop_scalar){"h_mask", h_mask};
-  call->scalars[2] = (struct mluop_scalar){"w_mask", w_mask};
-}
-
 /* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
    the lines where they begin. */
 static size_t moved_bytes(const struct psamask_args *a, bool forward) {
@@ -66,12 +60,12 @@ static void run(const struct mluop_call *call, bool forward, const void *source,
       .N = mluop_extent(call, 'N'),
       .H = mluop_extent(call, 'H'),
       .W = mluop_extent(call, 'W'),
-      .h_mask = call->scalars[1].value,
-      .w_mask = call->scalars[2].value,
+      .h_mask = mluop_integer_of(call, "h_mask"),
+      .w_mask = mluop_integer_of(call, "w_mask"),
   };
   const int64_t row = forward ? args.H * args.W : args.h_mask * args.w_mask;
   if (row == 0) return;
-  const bool distributes = call->scalars[0].value == 1;
+  const bool distributes = mluop_integer_of(call, "psa_type") == 1;
   const size_t moved = moved_bytes(&args, forward);
   struct mluop_job job = {.kernel = all[forward][distributes][handle->isa],
                           .args = &args,
@@ -92,11 +86,13 @@ mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
                                   const mluOpTensorDescriptor_t x_desc, const void *x,
                                   const int h_mask, const int w_mask,
                                   const mluOpTensorDescriptor_t y_desc, void *y) {
-  struct mluop_call call = {.api = "mluOpPsamaskForward",
-                            .handle = handle,
-                            .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
-                                        [SPREAD] = {"y", y_desc, y, .output = true}}};
-  set_scalars(&call, psa_type, h_mask, w_mask);
+  struct mluop_call call = {
+      .api = "mluOpPsamaskForward",
+      .handle = handle,
+      .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
+                  [SPREAD] = {"y", y_desc, y, .output = true}},
+      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
+                  mluop_integer("w_mask", w_mask)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, forward_data_rules, &status)) return status;
@@ -108,11 +104,13 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
                                    const mluOpTensorDescriptor_t dy_desc, const void *dy,
                                    const int h_mask, const int w_mask,
                                    const mluOpTensorDescriptor_t dx_desc, void *dx) {
-  struct mluop_call call = {.api = "mluOpPsamaskBackward",
-                            .handle = handle,
-                            .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
-                                        [SPREAD] = {"dy", dy_desc, dy, .output = false}}};
-  set_scalars(&call, psa_type, h_mask, w_mask);
+  struct mluop_call call = {
+      .api = "mluOpPsamaskBackward",
+      .handle = handle,
+      .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
+                  [SPREAD] = {"dy", dy_desc, dy, .output = false}},
+      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
+                  mluop_integer("w_mask", w_mask)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, backward_data_rules, &status)) return status;
