@@ -2,7 +2,7 @@
 """Times the operators through the C API, interleaved, and prints medians.
 
     python benchmarks/bench.py                              the table of every operator
-    python benchmarks/bench.py --only carafe_forward        names that contain a text
+    python benchmarks/bench.py --only forward               names that contain a text
     python benchmarks/bench.py --isa avx512,avx2 --threads 1,2 --dtype float32,float16
     python benchmarks/bench.py --library old.so --library new.so    two builds in one run
     python benchmarks/bench.py --group sweep                the sweeps instead of the table

@@ -35,19 +35,23 @@ class Tensor:
 
 
 @dataclass
-class Carafe:
-    """The CARAFE descriptor argument."""
+class Descriptor:
+    """A descriptor that is not of a tensor: its name in the API, and what it is set to."""
 
-    kernel_size: int
-    group_size: int
-    scale_factor: int
+    name: str
+    values: list[Any]
+    version: str = ""  # "_v2" where the function that sets it ends so
 
 
 @dataclass
 class Workspace:
-    """The workspace of a masked operator: pointer and size, or size and pointer."""
+    """The workspace: pointer and size, or size and pointer."""
 
     size_first: bool = False
+
+
+#: What a call for the peers is: the API function, its arguments, its results by their names there.
+Peer = tuple[str, list[Any], dict[str, np.ndarray]]
 
 
 @dataclass
@@ -126,8 +130,8 @@ class Call:
                 data = ffi.NULL if array is None else ffi.cast("void *", array.ctypes.data)
                 bound += [desc, data]
                 sizes.append(desc)
-            elif isinstance(argument, Carafe):
-                bound.append(self._carafe(argument))
+            elif isinstance(argument, Descriptor):
+                bound.append(self._object(argument))
             elif isinstance(argument, Workspace):
                 workspace_at = len(bound)
                 bound += [None, None]
@@ -167,20 +171,14 @@ class Call:
         )
         return pointer[0]
 
-    def _carafe(self, carafe: Carafe) -> Any:
+    def _object(self, wanted: Descriptor) -> Any:
         ffi, lib = self.library.ffi, self.library.lib
-        pointer = ffi.new("mluOpCarafeDescriptor_t *")
-        self.library.check(lib.mluOpCreateCarafeDescriptor(pointer))
-        self._undo.append((lib.mluOpDestroyCarafeDescriptor, pointer[0]))
-        self.library.check(
-            lib.mluOpSetCarafeDescriptor(
-                pointer[0],
-                4,
-                carafe.kernel_size,
-                carafe.group_size,
-                carafe.scale_factor,
-            )
-        )
+        name = f"{wanted.name}Descriptor"
+        pointer = ffi.new(f"mluOp{name}_t *")
+        self.library.check(getattr(lib, f"mluOpCreate{name}")(pointer))
+        self._undo.append((getattr(lib, f"mluOpDestroy{name}"), pointer[0]))
+        set_values = getattr(lib, f"mluOpSet{name}{wanted.version}")
+        self.library.check(set_values(pointer[0], *wanted.values))
         return pointer[0]
 
     def _workspace(self, api: str, sizes: list[Any]) -> list[Any]:

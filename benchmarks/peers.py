@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times this library beside the peers (PyTorch, numba) of a peers folder, in one run.
 
-    python benchmarks/peers.py PEERS_FOLDER --library build/libmluops.so --only carafe
+    python benchmarks/peers.py PEERS_FOLDER --library build/libmluops.so --only NAME
 
 The folder has `run_peers.py`, which times, and `cases.py`, which makes inputs and knows the least
 work of each case. Only the formulations that won there (`--best-of`) are timed again. Each line
@@ -11,6 +11,7 @@ ends with the ratio of the best peer's time to ours.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,127 +20,33 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import ARRAY, NCHW, NHWC, Call, Carafe, Library, Tensor, Workspace
-
-Arguments = list[Any]
-Results = dict[str, np.ndarray]
+from harness import Call, Library, Peer
 
 
-def _carafe(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
-    carafe = Carafe(case.k, case.G, case.s)
-    inputs = [carafe, Tensor(data["x"], NHWC), Tensor(data["mask"], NHWC)]
-    if case.dir == "fwd":
-        out = new(data["go"].shape)
-        return "mluOpCarafeForward", [*inputs, Tensor(out, NHWC)], {"out": out}
-    gx, gm = new(data["x"].shape), new(data["mask"].shape)
-    grads = [Tensor(data["go"], NHWC), Tensor(gx, NHWC), Tensor(gm, NHWC)]
-    return "mluOpCarafeBackward", [*inputs, *grads], {"gx": gx, "gm": gm}
-
-
-def _psamask(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
-    forward = case.dir == "fwd"
-    source, target = (
-        data["x" if forward else "go"],
-        new(data["go" if forward else "x"].shape),
-    )
-    arguments = [
-        case.type,
-        Tensor(source, NHWC),
-        case.hm,
-        case.wm,
-        Tensor(target, NHWC),
-    ]
-    api = "mluOpPsamaskForward" if forward else "mluOpPsamaskBackward"
-    return api, arguments, {"out" if forward else "gx": target}
-
-
-def _deform_roi_pool(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
-    inputs = [Tensor(data["x"], NHWC), Tensor(data["rois"]), Tensor(data["offset"])]
-    numbers = [case.P, case.P, case.scale, case.sr, case.gamma]
-    if case.dir == "fwd":
-        out = new(data["go"].shape)
-        return (
-            "mluOpDeformRoiPoolForward",
-            [*inputs, *numbers, Tensor(out, NHWC)],
-            {"out": out},
-        )
-    results = {"gx": new(data["x"].shape)}
-    goff = None
-    if data["offset"] is not None:
-        goff = results["goff"] = new(data["offset"].shape)
-    arguments = [
-        Tensor(data["go"], NHWC),
-        *inputs,
-        *numbers,
-        Tensor(results["gx"], NHWC),
-    ]
-    return "mluOpDeformRoiPoolBackward", [*arguments, Tensor(goff)], results
-
-
-def _border_align(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
-    boxes = Tensor(data["boxes"])
-    if case.dir == "fwd":
-        out, arg = new(data["go"].shape), np.zeros(data["go"].shape, np.int32)
-        arguments = [
-            Tensor(data["x"], NHWC),
-            boxes,
-            case.pool,
-            Tensor(out, NHWC),
-            Tensor(arg, NHWC),
-        ]
-        return "mluOpBorderAlignForward", arguments, {"out": out, "arg": arg}
-    import numba_peer
-
-    arg, gx = numba_peer.argmax_of(case), new(data["x"].shape)
-    arguments = [
-        Tensor(data["go"], NHWC),
-        boxes,
-        Tensor(arg, NHWC),
-        case.pool,
-        Tensor(gx, NHWC),
-    ]
-    return "mluOpBorderAlignBackward", arguments, {"gx": gx}
-
-
-def _masked_im2col(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
-    out = new((case.C * case.kh * case.kw, case.m))
-    inputs = [
-        Tensor(data["x"], NCHW),
-        Tensor(data["hidx"], ARRAY),
-        Tensor(data["widx"], ARRAY),
-    ]
-    numbers = [case.kh, case.kw, case.ph, case.pw]
-    return (
-        "mluOpMaskedIm2colForward",
-        [*inputs, *numbers, Workspace(), Tensor(out)],
-        {"out": out},
-    )
-
-
-def _masked_col2im(case: Any, data: Any, new: Callable) -> tuple[str, Arguments, Results]:
-    out = new((1, case.C, case.H, case.W))
-    inputs = [Tensor(data["col"]), Tensor(data["hidx"]), Tensor(data["widx"])]
-    arguments = [*inputs, Workspace(size_first=True), Tensor(out, NCHW)]
-    return "mluOpMaskedCol2imForward", arguments, {"out": out}
-
-
-OPERATORS = {
-    "carafe": _carafe,
-    "psamask": _psamask,
-    "deform_roi_pool": _deform_roi_pool,
-    "border_align": _border_align,
-    "masked_im2col": _masked_im2col,
-    "masked_col2im": _masked_col2im,
-}
+def operators() -> dict[str, Callable[..., Peer]]:
+    """What each family gives for the names of the peers' operators."""
+    paths = sorted((Path(__file__).parent / "cases").glob("[a-z]*.py"))
+    found: dict[str, Callable[..., Peer]] = {}
+    for path in paths:
+        spec = importlib.util.spec_from_file_location(f"benchmark_{path.stem}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found |= module.PEERS
+    return found
 
 
 def make_peer(library: Library, handle: Any) -> Callable[..., dict[str, Any]]:
     """The function that the peers' runner asks for our formulation of a case."""
     import cases
 
+    by_name = operators()
+
     def make(case: Any, dtype: str = "f32") -> dict[str, Any]:
         ours = np.float16 if dtype == "f16" else np.float32
-        if dtype == "f16" and case.op == "psamask":
+        make_call = by_name[case.op]
+        if dtype == "f16" and getattr(make_call, "float_only", False):
             return {}
 
         def cast(array: np.ndarray | None) -> np.ndarray | None:
@@ -147,9 +54,7 @@ def make_peer(library: Library, handle: Any) -> Callable[..., dict[str, Any]]:
             return array.astype(ours) if floating else array
 
         data = {name: cast(array) for name, array in cases.inputs(case).items()}
-        api, arguments, results = OPERATORS[case.op](
-            case, data, lambda shape: np.full(shape, np.nan, ours)
-        )
+        api, arguments, results = make_call(case, data, lambda shape: np.full(shape, np.nan, ours))
         call = Call(library, handle, api, arguments)
         return {"ours": (call, lambda: results)}
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Tensor
+from harness import NHWC, Case, Peer, Tensor
 
 
 def _boxes(rng: np.random.Generator, batch: int, height: int, width: int) -> np.ndarray:
@@ -63,3 +64,32 @@ CASES = [
     for size, channels in sizes
     for direction in ("forward", "backward")
 ]
+
+
+def _border_align_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
+    boxes = Tensor(data["boxes"])
+    if case.dir == "fwd":
+        out, arg = new(data["go"].shape), np.zeros(data["go"].shape, np.int32)
+        arguments = [
+            Tensor(data["x"], NHWC),
+            boxes,
+            case.pool,
+            Tensor(out, NHWC),
+            Tensor(arg, NHWC),
+        ]
+        return "mluOpBorderAlignForward", arguments, {"out": out, "arg": arg}
+    import numba_peer
+
+    arg, gx = numba_peer.argmax_of(case), new(data["x"].shape)
+    arguments = [
+        Tensor(data["go"], NHWC),
+        boxes,
+        Tensor(arg, NHWC),
+        case.pool,
+        Tensor(gx, NHWC),
+    ]
+    return "mluOpBorderAlignBackward", arguments, {"gx": gx}
+
+
+#: What benchmarks/peers.py calls, by the names of the operators there.
+PEERS = {"border_align": _border_align_peer}

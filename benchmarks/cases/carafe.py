@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Carafe, Case, Tensor
+from harness import NHWC, Case, Descriptor, Peer, Tensor
+
+
+def _descriptor(kernel_size: int, group_size: int, scale_factor: int) -> Descriptor:
+    return Descriptor("Carafe", [4, kernel_size, group_size, scale_factor])
 
 
 def _taps(extent: int, kernel: int) -> int:
@@ -29,7 +34,7 @@ def _case(
         weights = np.exp(rng.standard_normal((*upscaled[:3], groups, kernel * kernel)))
         weights /= weights.sum(-1, keepdims=True)
         inputs = [
-            Carafe(kernel, groups, scale),
+            _descriptor(kernel, groups, scale),
             Tensor(rng.standard_normal(shape).astype(dtype), NHWC),
             Tensor(weights.reshape(masks).astype(dtype), NHWC),
         ]
@@ -82,3 +87,18 @@ CASES = [
     for sizes in shapes
     for direction in ("forward", "backward")
 ]
+
+
+def _carafe_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
+    carafe = _descriptor(case.k, case.G, case.s)
+    inputs = [carafe, Tensor(data["x"], NHWC), Tensor(data["mask"], NHWC)]
+    if case.dir == "fwd":
+        out = new(data["go"].shape)
+        return "mluOpCarafeForward", [*inputs, Tensor(out, NHWC)], {"out": out}
+    gx, gm = new(data["x"].shape), new(data["mask"].shape)
+    grads = [Tensor(data["go"], NHWC), Tensor(gx, NHWC), Tensor(gm, NHWC)]
+    return "mluOpCarafeBackward", [*inputs, *grads], {"gx": gx, "gm": gm}
+
+
+#: What benchmarks/peers.py calls, by the names of the operators there.
+PEERS = {"carafe": _carafe_peer}

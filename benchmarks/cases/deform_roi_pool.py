@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Tensor
+from harness import NHWC, Case, Peer, Tensor
 
 
 @dataclass(frozen=True)
@@ -103,3 +104,30 @@ SIZES += [
 ]
 
 CASES = [_case(size, direction) for size in SIZES for direction in ("forward", "backward")]
+
+
+def _deform_roi_pool_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
+    inputs = [Tensor(data["x"], NHWC), Tensor(data["rois"]), Tensor(data["offset"])]
+    numbers = [case.P, case.P, case.scale, case.sr, case.gamma]
+    if case.dir == "fwd":
+        out = new(data["go"].shape)
+        return (
+            "mluOpDeformRoiPoolForward",
+            [*inputs, *numbers, Tensor(out, NHWC)],
+            {"out": out},
+        )
+    results = {"gx": new(data["x"].shape)}
+    goff = None
+    if data["offset"] is not None:
+        goff = results["goff"] = new(data["offset"].shape)
+    arguments = [
+        Tensor(data["go"], NHWC),
+        *inputs,
+        *numbers,
+        Tensor(results["gx"], NHWC),
+    ]
+    return "mluOpDeformRoiPoolBackward", [*arguments, Tensor(goff)], results
+
+
+#: What benchmarks/peers.py calls, by the names of the operators there.
+PEERS = {"deform_roi_pool": _deform_roi_pool_peer}

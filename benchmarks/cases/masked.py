@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from harness import NCHW, Case, Tensor, Workspace
+from harness import NCHW, Case, Peer, Tensor, Workspace
 
 
 def _positions(height: int, width: int, count: int, order: str) -> list[Tensor]:
@@ -102,3 +103,29 @@ CASES = [
     _col2im("sweep", 64, 100, 152, 7000, "shuffled"),
     _col2im("sweep", 1, 1200, 1200, 1000000),
 ]
+
+
+def _masked_im2col_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
+    out = new((case.C * case.kh * case.kw, case.m))
+    inputs = [
+        Tensor(data["x"], NCHW),
+        Tensor(data["hidx"]),
+        Tensor(data["widx"]),
+    ]
+    numbers = [case.kh, case.kw, case.ph, case.pw]
+    return (
+        "mluOpMaskedIm2colForward",
+        [*inputs, *numbers, Workspace(), Tensor(out)],
+        {"out": out},
+    )
+
+
+def _masked_col2im_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
+    out = new((1, case.C, case.H, case.W))
+    inputs = [Tensor(data["col"]), Tensor(data["hidx"]), Tensor(data["widx"])]
+    arguments = [*inputs, Workspace(size_first=True), Tensor(out, NCHW)]
+    return "mluOpMaskedCol2imForward", arguments, {"out": out}
+
+
+#: What benchmarks/peers.py calls, by the names of the operators there.
+PEERS = {"masked_im2col": _masked_im2col_peer, "masked_col2im": _masked_col2im_peer}

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Tensor
+from harness import NHWC, Case, Peer, Tensor
 
 
 def _case(direction: str, size: int, kind: int, batch: int, group: str) -> Case:
@@ -49,3 +50,26 @@ CASES = [
     for direction in ("forward", "backward")
     for kind in (0, 1)
 ]
+
+
+def _psamask_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
+    forward = case.dir == "fwd"
+    source, target = (
+        data["x" if forward else "go"],
+        new(data["go" if forward else "x"].shape),
+    )
+    arguments = [
+        case.type,
+        Tensor(source, NHWC),
+        case.hm,
+        case.wm,
+        Tensor(target, NHWC),
+    ]
+    api = "mluOpPsamaskForward" if forward else "mluOpPsamaskBackward"
+    return api, arguments, {"out" if forward else "gx": target}
+
+
+_psamask_peer.float_only = True  # type: ignore[attr-defined]
+
+#: What benchmarks/peers.py calls, by the names of the operators there.
+PEERS = {"psamask": _psamask_peer}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BorderAlign: the greatest value on each of the four borders of a box, and where the gradient of
-   it belongs. Each border looks at channels of its own; here all four see the same map. */
+   it belongs. Each border looks at channels of its own; here all four see the same map.
+   Among what it prints: "    23    23    23    23" */
 #include "sample.h"
 
 enum { H = 3, W = 4, K = H * W, POOL_SIZE = 6 };

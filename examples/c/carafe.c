@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CARAFE: an image of 2 x 3 pixels grows to 4 x 6, by weights that average each pixel with its
-   right neighbour; then the gradient goes back. */
+   right neighbour; then the gradient goes back.
+   Among what it prints: "    14    14    18    18    10    10" */
 #include "sample.h"
 
 enum { H = 2, W = 3, SCALE = 2, KERNEL = 3, TAPS = KERNEL * KERNEL };

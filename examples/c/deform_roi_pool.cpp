@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // Deformable RoI pooling, in C++: the mean of each bin of a region, and its gradient. On a map that
 // grows evenly, the mean of a bin is the value at its centre.
+// Among what it prints: "    42    44"
 #include <cmath>
 #include <cstdio>
 #include <memory>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PSAMask: what each pixel of a 2 x 3 map attends to, from masks of 3 x 3 around it, and back. */
+/* PSAMask: what each pixel of a 2 x 3 map attends to, from masks of 3 x 3 around it, and back.
+   Among what it prints: "    14    15    16    17    18    19" */
 #include "sample.h"
 
 enum { H = 2, W = 3, H_MASK = 3, W_MASK = 3, COLLECT = 0 };

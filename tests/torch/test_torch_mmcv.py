@@ -3,73 +3,21 @@
 
 import subprocess
 import sys
-import types
-import warnings
-from collections.abc import Callable
-from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 import torch
+from installed_mmcv import theirs
 from torch import Tensor, nn
-from torch_cases import CASES, Case
+from torch_case import Case
+from torch_families import CASES, MODULES, NO_GRADIENTS_IN_MMCV
 
 import pymluops.torch as ours
 from pymluops.torch import mmcv_backend
 
-try:
-    import cv2  # noqa: F401
-except ImportError:  # it needs libGL; mmcv imports it, and our operators do without
-    sys.modules["cv2"] = MagicMock(__version__="0")
-pytest.importorskip("mmcv", reason="mmcv-lite is not installed (it is in the extra 'test')")
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # mmengine imports what torch deprecates
-    mmcv_backend.install()
-    import mmcv.ops as theirs
-
 pytestmark = pytest.mark.filterwarnings("ignore:This overload of addmm is deprecated")
 
-ROIS = torch.tensor([[0, 1.0, 2.0, 9.0, 8.0], [1, 0.0, 1.0, 6.0, 9.0]])
-BOXES = torch.tensor([0.0, 0.5, 2.5, 2.0]).repeat(2, 20, 1) + torch.arange(20.0)[:, None] / 20
-
-
-def image(*shape: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
-
-
-# Name of the class, its arguments, those of the call.
-MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
-    "CARAFE": (
-        {"kernel_size": 3, "group_size": 2, "scale_factor": 2},
-        (image(2, 4, 3, 5), image(2, 18, 6, 10)),
-    ),
-    "CARAFENaive": (
-        {"kernel_size": 5, "group_size": 1, "scale_factor": 3},
-        (image(2, 4, 3, 5), image(2, 25, 9, 15)),
-    ),
-    "CARAFEPack": ({"channels": 6, "scale_factor": 2, "up_group": 2}, (image(2, 6, 4, 5),)),
-    "BorderAlign": ({"pool_size": 4}, (image(2, 8, 4, 5), BOXES)),
-    "DeformRoIPool": (
-        {"output_size": (2, 3), "spatial_scale": 0.5, "sampling_ratio": 2, "gamma": 0.2},
-        (image(2, 3, 6, 7), ROIS, image(2, 2, 2, 3)),
-    ),
-    "DeformRoIPoolPack": (
-        {"output_size": (2, 2), "output_channels": 3, "deform_fc_channels": 8},
-        (image(2, 3, 10, 11), ROIS),
-    ),
-    "ModulatedDeformRoIPoolPack": (
-        {"output_size": 2, "output_channels": 3, "deform_fc_channels": 8, "sampling_ratio": 1},
-        (image(2, 3, 10, 11), ROIS),
-    ),
-    "MaskedConv2d": (
-        {"in_channels": 3, "out_channels": 4, "kernel_size": 3, "padding": 1},
-        (image(1, 3, 6, 7), image(1, 6, 7)),
-    ),
-    "PSAMask": ({"psa_type": "distribute", "mask_size": (3, 5)}, (image(2, 15, 4, 3),)),
-}
+SOME = next(iter(MODULES))
 EACH_MODULE = pytest.mark.parametrize("name", MODULES)
-# Boxes, regions and masks have no gradients.
-WITHOUT_GRADIENT = {"BorderAlign", "DeformRoIPoolPack", "ModulatedDeformRoIPoolPack"}
 
 
 def run(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor | None]]:
@@ -120,36 +68,37 @@ def test_mmcv_computes_what_we_compute(name: str) -> None:
     torch.testing.assert_close(its_result, result, rtol=1e-5, atol=1e-6)
     assert its_grads.keys() == grads.keys()
     for key, grad in its_grads.items():
-        if name == "MaskedConv2d":
-            assert grad is None  # mmcv has no gradients for it; we do
+        if name in NO_GRADIENTS_IN_MMCV:
+            assert grad is None
             assert grads[key] is not None or key == "input 1"
         else:
             torch.testing.assert_close(grad, grads[key], rtol=1e-4, atol=1e-5, msg=key)
 
 
-# mmcv's masked_conv2d needs a bias.
+# mmcv's function needs a bias.
 @pytest.mark.parametrize("case", [c for c in CASES if "no_bias" not in c.name], ids=str)
 def test_functions_take_the_same_arguments(case: Case) -> None:
     name = case.ours.__name__
-    function = theirs.psa_mask.psa_mask if name == "psa_mask" else getattr(theirs, name)
+    found = getattr(theirs, name)
+    function = getattr(found, name, found)  # a module of that name hides one function
     args = case.arguments()
     assert torch.equal(function(*args), case.ours(*args))
 
 
 def test_half_in_mmcv() -> None:
-    mine, its = make("CARAFE", 0)
-    inputs = tuple(x.half() for x in MODULES["CARAFE"][1])
+    mine, its = make(SOME, 0)
+    inputs = tuple(x.half() for x in MODULES[SOME][1])
     assert torch.equal(mine(*inputs), its(*inputs))
 
 
 def test_float64_in_mmcv_is_refused() -> None:
-    _, its = make("CARAFE", 0)
-    with pytest.raises(TypeError, match=r"features is float64.*features\.float\(\)"):
-        its(*(x.double() for x in MODULES["CARAFE"][1]))
+    _, its = make(SOME, 0)
+    with pytest.raises(TypeError, match=r"is float64.*\.float\(\)"):
+        its(*(x.double() for x in MODULES[SOME][1]))
 
 
 def test_other_operators_say_that_they_are_missing() -> None:
-    with pytest.raises(NotImplementedError, match=r"mmcv\._ext\.nms: pymluops has only .*CARAFE"):
+    with pytest.raises(NotImplementedError, match=r"mmcv\._ext\.nms: pymluops has only .*, "):
         theirs.nms(torch.zeros(1, 4), torch.zeros(1), 0.5)
 
 
@@ -163,75 +112,6 @@ def test_installing_twice_changes_nothing() -> None:
     before = sys.modules["mmcv._ext"]
     mmcv_backend.install()
     assert sys.modules["mmcv._ext"] is before
-
-
-# --------------------------------------------------------------------------- an mmcv that has _ext
-
-
-@pytest.fixture
-def full_mmcv(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Stand in for the compiled module of a full mmcv, with functions that record their calls."""
-    compiled = types.ModuleType("mmcv._ext")
-    for name in ("carafe_forward", "psamask_forward", "nms"):
-        setattr(compiled, name, _Original())
-    monkeypatch.setitem(sys.modules, "mmcv._ext", compiled)
-    mmcv_backend.install()
-    return compiled
-
-
-class _Original:
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        self.calls.append(args)
-
-
-def psa_arguments(make: Callable[..., Tensor]) -> dict[str, Any]:
-    return {
-        "input": make(1, 1, 2, 2),
-        "output": make(1, 4, 2, 2),
-        "psa_type": 0,
-        "num_": 1,
-        "h_feature": 2,
-        "w_feature": 2,
-        "h_mask": 1,
-        "w_mask": 1,
-        "half_h_mask": 0,
-        "half_w_mask": 0,
-    }
-
-
-def test_a_full_mmcv_computes_on_the_cpu_with_ours(full_mmcv: types.ModuleType) -> None:
-    original = full_mmcv.psamask_forward.theirs
-    arguments = psa_arguments(torch.ones)
-    full_mmcv.psamask_forward(**arguments)
-    assert original.calls == []
-    assert torch.equal(arguments["output"].view(4, 4), torch.eye(4))
-
-
-def test_a_full_mmcv_keeps_its_own_for_other_devices(full_mmcv: types.ModuleType) -> None:
-    original = full_mmcv.psamask_forward.theirs
-    # Nobody can make a CUDA tensor here: a meta tensor is not on the CPU either.
-    arguments = psa_arguments(lambda *shape: torch.ones(shape, device="meta"))
-    full_mmcv.psamask_forward(*arguments.values())
-    assert len(original.calls) == 1
-
-
-def test_a_full_mmcv_keeps_its_own_for_float64(full_mmcv: types.ModuleType) -> None:
-    original = full_mmcv.psamask_forward.theirs
-    full_mmcv.psamask_forward(**psa_arguments(lambda *shape: torch.ones(shape).double()))
-    assert len(original.calls) == 1
-
-
-def test_a_full_mmcv_keeps_what_we_do_not_have(full_mmcv: types.ModuleType) -> None:
-    assert isinstance(full_mmcv.nms, _Original)
-
-
-def test_wrapping_twice_changes_nothing(full_mmcv: types.ModuleType) -> None:
-    wrapped = full_mmcv.psamask_forward
-    mmcv_backend.install()
-    assert full_mmcv.psamask_forward is wrapped
 
 
 def test_without_mmcv_the_error_says_what_to_install() -> None:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BorderAlign in PyTorch: numbers known beforehand, empty tensors, errors, modules."""
+
+import copy
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+
+import pymluops.torch as ours
+
+
+def test_border_align_numbers() -> None:
+    """A quarter of the channels for each border, boxes with corners on pixels, ends only."""
+    x = torch.tensor(
+        [
+            [
+                [[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]],
+                [[6, 7, 5, 8], [2, 1, 3, 4], [12, 9, 11, 10]],
+                [[-2, -3, 2, 0], [-4, -5, 1, -1], [-1, -1, -1, -1]],
+                [[0, -1, 2, 1], [-4, -3, -2, -1], [-1, -2, -3, -4]],
+            ]
+        ]
+    )
+    boxes = [[0, 0, 2, 1], [1, 0, 3, 1], [1, 0, 2, 1], [0, 0, 3, 1], [0, 0, 1, 2], [0, 0, 2, 2]]
+    boxes += [[1, 0, 2, 1], [1, 0, 3, 1], [0, 1, 1, 2], [0, 0, 3, 2], [1, 0, 3, 2], [2, 0, 3, 2]]
+    expected = [[3, 6, 1, 2], [4, 7, -1, 1], [3, 7, 1, 2], [4, 6, -1, 1], [2, 12, -1, -1]]
+    expected += [[3, 12, -1, 2], [3, 7, 1, 2], [4, 7, -1, 1], [6, 12, -1, -2], [4, 12, -1, 1]]
+    expected += [[4, 9, -1, 1], [4, 11, -1, 1]]
+    result = ours.border_align(x, torch.tensor([boxes], dtype=torch.float32), 1)
+    assert result.tolist() == [[expected]]
+
+
+@pytest.mark.parametrize(
+    ("call", "shapes", "result"),
+    [
+        (lambda x, b: ours.border_align(x, b, 2), [(0, 8, 2, 2), (0, 4, 4)], (0, 2, 4, 4)),
+    ],
+)
+def test_empty_tensors_give_zeros(
+    call: Callable[..., Tensor], shapes: list[tuple[int, ...]], result: tuple[int, ...]
+) -> None:
+    assert_empty_gives_zeros(call, shapes, result)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: ours.border_align(zeros(1, 6, 2, 2), zeros(1, 4, 4), 2),
+            ValueError,
+            "border_align: input has 6 channels, expected a multiple of 4",
+        ),
+        (
+            lambda: ours.border_align(zeros(1, 8, 2, 2), zeros(1, 5, 4), 2),
+            ValueError,
+            "border_align: boxes has shape (1, 5, 4), expected (1, 4, 4) = (N, H * W, 4)",
+        ),
+        (
+            lambda: ours.border_align(zeros(1, 8, 2, 2), zeros(1, 4, 4), 0),
+            ValueError,
+            "border_align: pool_size is 0, expected 1 or more",
+        ),
+    ],
+)
+def test_errors_name_the_argument(
+    call: Callable[[], Any], kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=re.escape(text)):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("module", "signature"),
+    [
+        (ours.BorderAlign, "pool_size"),
+    ],
+)
+def test_constructors_take_what_mmcv_takes(module: type[nn.Module], signature: str) -> None:
+    assert_signature(module, signature)
+
+
+def test_the_module_describes_and_copies_itself() -> None:
+    for module, text in ((ours.BorderAlign(10), "BorderAlign(pool_size=10)"),):
+        assert repr(module) == text
+        assert repr(copy.deepcopy(module)) == text
+        assert repr(pickle.loads(pickle.dumps(module))) == text

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masked convolution in PyTorch: numbers known beforehand, empty tensors, errors, modules."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+from torch_families import of_family
+
+import pymluops.torch as ours
+
+
+def test_masked_conv_leaves_zeros_without_bias() -> None:
+    mask = torch.tensor([[[0.0, 1.0], [-1.0, 0.5]]])
+    x = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    result = ours.masked_conv2d(x, mask, torch.full((1, 1, 1, 1), 10.0), torch.tensor([0.5]))
+    assert result.tolist() == [[[[0, 20.5], [0, 40.5]]]]
+
+
+def test_a_gradient_that_is_not_needed_is_not_computed() -> None:
+    case = of_family("masked").CASES[0]
+    args = case.arguments()
+    args[2].requires_grad_()
+    case.ours(*args).sum().backward()
+    assert args[0].grad is None
+    assert args[2].grad is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "shapes", "result"),
+    [
+        (
+            lambda x, m, w: ours.masked_conv2d(x, m, w, None, 1),
+            [(1, 2, 4, 4), (1, 4, 4), (3, 2, 3, 3)],
+            (1, 3, 4, 4),
+        ),
+    ],
+)
+def test_empty_tensors_give_zeros(
+    call: Callable[..., Tensor], shapes: list[tuple[int, ...]], result: tuple[int, ...]
+) -> None:
+    assert_empty_gives_zeros(call, shapes, result)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: ours.masked_conv2d(zeros(2, 3, 4, 4), zeros(1, 4, 4), zeros(4, 3, 1, 1), None),
+            ValueError,
+            "masked_conv2d: features holds 2 images, expected 1; call it for one image at a time",
+        ),
+        (
+            lambda: ours.masked_conv2d(zeros(1, 3, 4, 4), zeros(4, 4), zeros(4, 3, 1, 1), None),
+            ValueError,
+            "masked_conv2d: mask has shape (4, 4), expected (1, 4, 4) = (1, H, W)",
+        ),
+        (
+            lambda: ours.masked_conv2d(
+                zeros(1, 3, 4, 4), zeros(1, 4, 4), zeros(4, 3, 1, 1), None, 0, 2
+            ),
+            ValueError,
+            "masked_conv2d: stride is 2, expected 1",
+        ),
+        (
+            lambda: ours.masked_conv2d(
+                zeros(1, 3, 4, 4), zeros(1, 4, 4) + 1, zeros(4, 3, 3, 3), None
+            ),
+            ValueError,
+            (
+                "masked_conv2d: mask is positive at (0, 2), outside the output of 2 x 2; "
+                "use padding=(kernel_h // 2, kernel_w // 2), or clear the mask there"
+            ),
+        ),
+        (
+            lambda: ours.MaskedConv2d(2, 2, 3, padding=2, dilation=2)(
+                zeros(1, 2, 4, 4), zeros(1, 4, 4)
+            ),
+            ValueError,
+            "MaskedConv2d: dilation is (2, 2), expected 1 where a mask is given",
+        ),
+    ],
+)
+def test_errors_name_the_argument(
+    call: Callable[[], Any], kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=re.escape(text)):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("module", "signature"),
+    [
+        (
+            ours.MaskedConv2d,
+            (
+                "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, "
+                "groups=1, bias=True"
+            ),
+        ),
+    ],
+)
+def test_constructors_take_what_mmcv_takes(module: type[nn.Module], signature: str) -> None:
+    assert_signature(module, signature)
+
+
+def test_masked_conv_without_a_mask_is_a_convolution() -> None:
+    module = ours.MaskedConv2d(3, 4, 3, stride=2, padding=1, groups=1)
+    x = torch.randn(2, 3, 6, 6)
+    expected = functional.conv2d(x, module.weight, module.bias, stride=2, padding=1)
+    assert torch.equal(module(x), expected)
+
+
+def test_state_dict_keys() -> None:
+    assert list(ours.MaskedConv2d(1, 1, 3).state_dict()) == ["weight", "bias"]
