@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
+import standard_breaks
 from mluop_library import Library
 from operator_call import ANY, Call
 
@@ -40,10 +41,12 @@ class Table:
             "handle": {},
         }
         self.checks = data["checks"]
-        self.breaks = {entry["name"]: entry for entry in data.get("break", [])}
+        self.breaks = {entry["name"]: entry for entry in standard_breaks.breaks(data)}
+        self.breaks |= {entry["name"]: entry for entry in data.get("break", [])}
         self.order = data.get("order", [])
         self.values = data.get("value", [])
-        assert len(self.breaks) == len(data.get("break", [])), f"{self.function}: a name twice"
+        written = [entry["name"] for entry in data.get("break", [])]
+        assert len(set(written)) == len(written), f"{self.function}: a name twice"
 
     def base_case(self) -> Case:
         return Case("base", [], results=self.results([]))
