@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The breaks that every operator has, made from its parameters: a table only says what they lead to.
+"""The breaks that every operator has, made from its parameters: a table says what they lead to.
 
 README.md describes the entries of `standard`.
 """

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every list of operators says the same: what one place knows, no other forgets."""
+"""Each family has all its places, each place speaks of each operator, and a lack is noticed."""
 
 import re
 from pathlib import Path
 
+import inventory
 import pytest
+from inventory import CONTRIBUTING, PLACES, ROOT, Place, Tree
 
 import pymluops
 from pymluops import capi
+from pymluops._cases import small_calls
 
-ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ("mlu_op.h", "mlu_op_cpu.h")
+TREE = Tree()
+FAMILIES = TREE.families()
+OPERATORS = TREE.operators()
 
 
 def text(path: str) -> str:
@@ -33,25 +38,63 @@ def cmake_list(name: str, file: str = "CMakeLists.txt") -> set[str]:
     return set(found[1].split())
 
 
-def snake_case(name: str) -> str:
-    """`mluOpMaskedIm2colForward` is `masked_im2col_forward`."""
-    return re.sub(r"(?<!^)([A-Z])", r"_\1", name.removeprefix("mluOp")).lower()
-
-
 FUNCTIONS = set().union(*map(declared_functions, HEADERS))
-OPERATORS = {snake_case(name) for name in FUNCTIONS if re.match(r"mluOp\w+(For|Back)ward$", name)}
-FAMILIES = {re.sub(r"_(for|back)ward$", "", name) for name in OPERATORS}
+
+# ------------------------------------------------------------------------------ places
 
 
-def test_the_contract_is_complete() -> None:
-    assert len(FAMILIES) == 6
-    assert len(OPERATORS) == 10
-    assert len(declared_functions("mlu_op.h")) == 54
+def test_nothing_is_missing() -> None:
+    assert inventory.missing(TREE) == []
 
 
-def speaks_of(stem: str, family: str) -> bool:
-    """A file `masked` is about `masked_im2col` and `masked_col2im`; `carafe_plan` is about one."""
-    return family == stem or family.startswith(f"{stem}_") or stem.startswith(f"{family}_")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mluOpMaskedIm2colForward", "masked_im2col_forward"),
+        ("mluOpPsamaskForward", "psamask_forward"),
+        ("mluOpNms", "nms"),
+        ("mluOpRoiAlignForward_v2", "roi_align_forward"),
+        ("mluOpDCNBackwardData", "dcn_backward_data"),
+    ],
+)
+def test_names_in_python(name: str, expected: str) -> None:
+    assert inventory.snake_case(name) == expected
+
+
+def test_operators_are_found_whatever_their_names_end_with() -> None:
+    """A function that has a handle and a tensor is one; a query and a descriptor's own are not."""
+    declared = """
+    mluOpStatus_t MLUOP_WIN_API
+    mluOpNms(mluOpHandle_t handle, const mluOpTensorDescriptor_t boxes_desc, const void *boxes);
+    mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(
+        mluOpHandle_t handle, const mluOpTensorDescriptor_t boxes_desc, size_t *size);
+    mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc);
+    """
+    tree = Tree({"include/mlu_op.h": text("include/mlu_op.h") + declared})
+    assert set(tree.operators()) - set(OPERATORS) == {"mluOpNms"}
+    assert "mluOpNms has no family" in inventory.missing(tree)
+
+
+SHARED = {place for place in PLACES if "thing" not in place.path}
+
+
+@pytest.mark.parametrize("place", PLACES, ids=[place.path for place in PLACES])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_place_that_is_taken_away_is_missed(family: str, place: Place) -> None:
+    path = place.path.replace("thing", family)
+    files = TREE.files(path)
+    if place not in SHARED:
+        assert inventory.missing(Tree(dict.fromkeys(files))), f"without {path}"
+    for operator in OPERATORS:
+        if inventory.family_of(operator, FAMILIES) != family:
+            continue
+        for pattern in inventory.patterns(place, family, operator):
+            without = {name: re.sub(pattern, "", said) for name, said in files.items()}
+            assert without != files
+            if place.path == "include/mlu_op.h":  # what is not declared needs no places
+                assert operator not in Tree(dict(without)).operators()
+            else:
+                assert inventory.missing(Tree(dict(without))), f"{path} without {pattern}"
 
 
 @pytest.mark.parametrize(
@@ -63,22 +106,19 @@ def speaks_of(stem: str, family: str) -> bool:
         ("docs/operators", "*.md"),
     ],
 )
-def test_each_family_has_its_place(folder: str, pattern: str) -> None:
-    stems = names_in(folder, pattern)
-    assert {f for f in FAMILIES if not any(speaks_of(s, f) for s in stems)} == set()
-    assert {s for s in stems if not any(speaks_of(s, f) for f in FAMILIES)} == set()
+def test_no_folder_has_more_families(folder: str, pattern: str) -> None:
+    assert names_in(folder, pattern) == set(FAMILIES)
 
 
-def test_each_family_has_tests() -> None:
-    stems = names_in("tests", "*")
-    assert {f for f in FAMILIES if not any(speaks_of(s, f) for s in stems)} == set()
+def test_the_table_of_places_is_that_of_the_inventory() -> None:
+    written = CONTRIBUTING.read_text()
+    assert written == inventory.with_table(written), "run python tests/package/inventory.py"
 
 
-C_FAMILIES = sorted(path.name for path in (ROOT / "c_src/families").iterdir())
+# -------------------------------------------------------------------------- functions and files
 
 
 def test_cmake_builds_every_source() -> None:
-    assert cmake_list("all_families", "c_src/cmake/families.cmake") == set(C_FAMILIES)
     core = {Path(path).stem for path in cmake_list("core_sources")}
     assert core == names_in("c_src/core", "*.c")
     tests = re.search(r"set\(tests([^)]*)\)", text("tests/c/CMakeLists.txt"))
@@ -86,7 +126,7 @@ def test_cmake_builds_every_source() -> None:
     assert set(tests[1].split()) == names_in("tests/c", "test_*.c")
 
 
-@pytest.mark.parametrize("family", C_FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_kernels_are_listed_written_and_used(family: str) -> None:
     folder = f"c_src/families/{family}"
     sources = cmake_list("sources", f"{folder}/family.cmake")
@@ -100,17 +140,11 @@ def test_kernels_are_listed_written_and_used(family: str) -> None:
     assert {name for name in listed if not re.search(rf"\b{name}\b", callers)} == set()
 
 
-def test_c_calls_and_plain_loops_cover_every_operator() -> None:
-    texts = "".join(path.read_text() for path in sorted((ROOT / "tests").glob("*/calls.c")))
-    table = set(re.findall(r'\{"(mluOp\w+)", ', texts))
-    assert {snake_case(name) for name in table} == OPERATORS
-    compared = {f"mluOp{name}" for name in re.findall(r"OK\(plain(\w+)\(", texts)}
-    assert {snake_case(name) for name in compared} >= OPERATORS
-
-
-def test_python_has_every_operator() -> None:
-    assert set(pymluops.__all__) >= OPERATORS
-    assert all(callable(getattr(pymluops, name)) for name in OPERATORS)
+def test_every_operator_has_a_small_call() -> None:
+    calls = small_calls()
+    assert {call.c_function for call in calls.values()} == set(OPERATORS)
+    assert all(name == inventory.snake_case(call.c_function) for name, call in calls.items())
+    assert all(callable(getattr(pymluops, name)) for name in calls)
 
 
 def test_python_binds_every_function() -> None:
@@ -127,53 +161,3 @@ def test_every_function_is_documented() -> None:
             re.DOTALL,
         )
         assert declared_functions(header) - set(documented) == set()
-
-
-def test_readme_names_every_operator() -> None:
-    readme = text("README.md")
-    assert {name for name in OPERATORS if f"`{name}`" not in readme} == set()
-
-
-# --------------------------------------------------------------------------- rule tables
-
-
-def api_source(family: str) -> str:
-    """Return the file with the rules of a family."""
-    folder, _, part = family.partition("masked_")
-    return text(f"c_src/families/masked/{part}_api.c" if part else f"c_src/families/{folder}/api.c")
-
-
-def rule_tables(source: str) -> list[str]:
-    return re.findall(
-        r"struct mluop_rule \w+\[\] = \{(.*?)\{\.check = CHECK_END\}", source, re.DOTALL
-    )
-
-
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_rules_speak_of_what_the_call_has(family: str) -> None:
-    """The words of every rule are numbers, letters, and scalars that the operator names."""
-    source = api_source(family)
-    scalars = set(re.findall(r'mluop_(?:integers?|real)\(\s*"(\w+)",', source))
-    tables = rule_tables(source)
-    assert tables
-    for table in tables:
-        for check, said in re.findall(r'\.check = (CHECK_\w+)[^}]*?\.text =\s*"([^"]*)"', table):
-            for word in said.split():
-                for factor in word.split("*"):
-                    known = factor in scalars or re.fullmatch(r"[A-Z]|\d+", factor)
-                    assert known, f"{check} {said!r}: {factor!r} is neither letter nor scalar"
-            if check != "CHECK_SHAPE":
-                assert said in scalars, f"{check} {said!r}"
-
-
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_shapes_bind_one_letter_at_a_time(family: str) -> None:
-    """A word with two letters, both seen for the first time, could not be solved."""
-    for table in rule_tables(api_source(family)):
-        bound: set[str] = set()
-        for shape in re.findall(r'CHECK_SHAPE[^}]*?\.text =\s*"([^"]*)"', table):
-            for word in shape.split():
-                letters = [f for f in word.split("*") if re.fullmatch("[A-Z]", f)]
-                new = [letter for letter in letters if letter not in bound]
-                assert len(new) <= 1, f"{shape!r}: {word!r} has two unknown letters"
-                bound.update(new)

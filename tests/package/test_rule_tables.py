@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule tables of the families: their words mean something, their shapes can be solved."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "c_src/families").glob("*/*api.c"))
+
+
+def rule_tables(source: str) -> list[str]:
+    return re.findall(
+        r"struct mluop_rule \w+\[\] = \{(.*?)\{\.check = CHECK_END\}", source, re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=[path.parent.name for path in SOURCES])
+def test_rules_speak_of_what_the_call_has(path: Path) -> None:
+    """The words of every rule are numbers, letters, and scalars that the operator names."""
+    source = path.read_text()
+    scalars = set(re.findall(r'mluop_(?:integers?|real)\(\s*"(\w+)",', source))
+    tables = rule_tables(source)
+    assert tables
+    for table in tables:
+        for check, said in re.findall(r'\.check = (CHECK_\w+)[^}]*?\.text =\s*"([^"]*)"', table):
+            for word in said.split():
+                for factor in word.split("*"):
+                    known = factor in scalars or re.fullmatch(r"[A-Z]|\d+", factor)
+                    assert known, f"{check} {said!r}: {factor!r} is neither letter nor scalar"
+            if check != "CHECK_SHAPE":
+                assert said in scalars, f"{check} {said!r}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=[path.parent.name for path in SOURCES])
+def test_shapes_bind_one_letter_at_a_time(path: Path) -> None:
+    """A word with two letters, both seen for the first time, could not be solved."""
+    for table in rule_tables(path.read_text()):
+        bound: set[str] = set()
+        for shape in re.findall(r'CHECK_SHAPE[^}]*?\.text =\s*"([^"]*)"', table):
+            for word in shape.split():
+                letters = [f for f in word.split("*") if re.fullmatch("[A-Z]", f)]
+                new = [letter for letter in letters if letter not in bound]
+                assert len(new) <= 1, f"{shape!r}: {word!r} has two unknown letters"
+                bound.update(new)
