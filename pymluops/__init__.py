@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MLU-OPS vision operators on CPUs, as NumPy functions over a C library."""
 
+import importlib
 import pkgutil
+from types import ModuleType
 
 # In a source folder whose package is installed elsewhere, the compiled part comes from there.
 __path__ = pkgutil.extend_path(__path__, __name__)
@@ -18,14 +20,8 @@ from pymluops._families.deform_roi_pool.arrays import (
 )
 from pymluops._families.masked.arrays import masked_col2im_forward, masked_im2col_forward
 from pymluops._families.psamask.arrays import psamask_backward, psamask_forward
-from pymluops._handle import (
-    Handle,
-    default_handle,
-    get_num_threads,
-    set_num_threads,
-    supported_isas,
-    threads,
-)
+from pymluops._handle import Handle, supported_isas
+from pymluops._threads import default_handle, get_num_threads, set_num_threads, threads
 from pymluops.errors import (
     AllocFailedError,
     ArchMismatchError,
@@ -74,3 +70,16 @@ __all__ = [
 ]
 
 _log.install()
+
+# Imported when they are first asked for.
+_SUBMODULES = ("accuracy", "capi", "errors", "reference")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SUBMODULES, "__doc__", "__file__", "__name__", "__path__"})

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from pymluops import _native
-from pymluops._handle import default_handle, supported_isas
+from pymluops._handle import supported_isas
+from pymluops._threads import default_handle
 from pymluops.capi import CData, ffi, lib
 
 # Beside the compiled module: in an editable installation that is not where the sources are.

@@ -2,7 +2,7 @@
 """Tensor descriptors of the C API."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -142,6 +142,9 @@ class TensorDescriptor:
     def strides(self) -> tuple[int, ...]:
         """The strides, in elements."""
         return self._get()[3]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a TensorDescriptor cannot be copied or pickled; make another one")
 
     def __repr__(self) -> str:
         layout, dtype, shape, strides = self._get()

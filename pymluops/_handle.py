@@ -1,32 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handles: what the operators run with, one for each thread unless the caller brings one."""
+"""Handles: what the operators run with."""
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import TracebackType
 from typing import NoReturn, Self
 
-from pymluops._scalars import c_int
+import numpy as np
+
+from pymluops._scalars import c_int, shown
 from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
 from pymluops.errors import NotInitializedError, bad_type, check
 
 _forks = 0  # how often this process has been forked off since the import
+_fork_lock = threading.Lock()  # held while a handle of the parent is replaced
 
 
 def _count_fork() -> None:
-    global _forks
+    global _forks, _fork_lock
     _forks += 1
+    _fork_lock = threading.Lock()
 
 
 os.register_at_fork(after_in_child=_count_fork)
 
 
-def _create() -> CData:
+def _create(num_threads: int, mode: AtomicsMode) -> CData:
     out = ffi.new("mluOpHandle_t *")
     check(lib.mluOpCreate(out), "mluOpCreate")
-    return ffi.gc(out[0], lib.mluOpDestroy)
+    handle = ffi.gc(out[0], lib.mluOpDestroy)
+    check(lib.mluOpCpuSetNumThreads(handle, num_threads), "mluOpCpuSetNumThreads")
+    check(lib.mluOpSetAtomicsMode(handle, mode), "mluOpSetAtomicsMode")
+    return handle
+
+
+def _atomics_mode(value: bool) -> AtomicsMode:
+    if not isinstance(value, bool | np.bool_):
+        raise bad_type("mluOpSetAtomicsMode", "atomics", f"{shown(value)} given, expected a bool")
+    return AtomicsMode.ALLOWED if value else AtomicsMode.NOT_ALLOWED
 
 
 class Handle:
@@ -64,19 +75,21 @@ class Handle:
     def __init__(self, *, num_threads: int = 0, atomics: bool = False) -> None:
         self._fork = _forks
         self._lock = threading.RLock()
-        self._cdata: CData | None = _create()
-        self.num_threads = num_threads
-        self.atomics = atomics
+        self._num_threads = c_int("mluOpCpuSetNumThreads", "num_threads", num_threads)
+        self._atomics = _atomics_mode(atomics)
+        self._cdata: CData | None = _create(self._num_threads, self._atomics)
 
     def _notice_fork(self) -> None:
         """In a forked child, replace what another thread may have been using at that moment."""
-        self._fork = _forks
-        self._lock = threading.RLock()
-        if self._cdata is not None:
-            ffi.gc(self._cdata, None)
-            self._cdata = _create()
-            self.num_threads = self._num_threads
-            self.atomics = self.atomics
+        with _fork_lock:
+            if self._fork == _forks:
+                return  # another thread of the child was first
+            if self._cdata is not None:
+                fresh = _create(self._num_threads, self._atomics)
+                ffi.gc(self._cdata, None)
+                self._cdata = fresh
+            self._lock = threading.RLock()
+            self._fork = _forks  # last: until then whoever wants the lock waits here
 
     @property
     def lock(self) -> threading.RLock:
@@ -88,10 +101,15 @@ class Handle:
     @property
     def cdata(self) -> CData:
         """The ``mluOpHandle_t``, for calls through `pymluops.capi`."""
+        return self.cdata_for("Handle.cdata")
+
+    def cdata_for(self, function: str) -> CData:
+        """Return the ``mluOpHandle_t``, or raise in the name of a function if it is closed."""
         if self._fork != _forks:
             self._notice_fork()
         if self._cdata is None:
-            raise NotInitializedError(Status.NOT_INITIALIZED, "", "the handle is closed")
+            message = f"[{function}] handle: closed, expected an open one"
+            raise NotInitializedError(Status.NOT_INITIALIZED, function, message)
         return self._cdata
 
     @property
@@ -107,6 +125,7 @@ class Handle:
                 self._cdata = None
 
     def __enter__(self) -> Self:
+        self.cdata_for("Handle.__enter__")
         return self
 
     def __exit__(
@@ -129,14 +148,15 @@ class Handle:
     def isa_name(self) -> str:
         """The instruction set of the kernels: "baseline", "avx2", "avx512" or "neon"."""
         with self.lock:
-            return ffi.string(lib.mluOpCpuGetIsaName(self.cdata)).decode()
+            cdata = self.cdata_for("mluOpCpuGetIsaName")
+            return ffi.string(lib.mluOpCpuGetIsaName(cdata)).decode()
 
     @property
     def num_threads(self) -> int:
         """The most threads that the next operator may use; 0 can be set, and means the default."""
-        out = ffi.new("int *")
+        function, out = "mluOpCpuGetNumThreads", ffi.new("int *")
         with self.lock:
-            check(lib.mluOpCpuGetNumThreads(self.cdata, out), "mluOpCpuGetNumThreads")
+            check(lib.mluOpCpuGetNumThreads(self.cdata_for(function), out), function)
         return int(out[0])
 
     @num_threads.setter
@@ -144,7 +164,7 @@ class Handle:
         function = "mluOpCpuSetNumThreads"
         number = c_int(function, "num_threads", value)
         with self.lock:
-            check(lib.mluOpCpuSetNumThreads(self.cdata, number), function)
+            check(lib.mluOpCpuSetNumThreads(self.cdata_for(function), number), function)
             self._num_threads = number
 
     @property
@@ -159,109 +179,10 @@ class Handle:
 
     @atomics.setter
     def atomics(self, value: bool) -> None:
-        mode = AtomicsMode.ALLOWED if value else AtomicsMode.NOT_ALLOWED
+        function, mode = "mluOpSetAtomicsMode", _atomics_mode(value)
         with self.lock:
-            check(lib.mluOpSetAtomicsMode(self.cdata, mode), "mluOpSetAtomicsMode")
+            check(lib.mluOpSetAtomicsMode(self.cdata_for(function), mode), function)
             self._atomics = mode
-
-
-class _ThreadState(threading.local):
-    handle: Handle | None = None
-    num_threads: int | None = None  # inside `threads`
-
-
-_thread = _ThreadState()
-_process_num_threads = 0
-
-
-def default_handle() -> Handle:
-    """Return this thread's own handle, made at its first use."""
-    handle = _thread.handle
-    wanted = _thread.num_threads
-    if wanted is None:
-        wanted = _process_num_threads
-    if handle is None or handle._cdata is None:
-        handle = _thread.handle = Handle()
-    if handle._num_threads != wanted:
-        handle.num_threads = wanted
-    return handle
-
-
-def resolve(function: str, handle: Handle | None) -> Handle:
-    """Return the handle to use for the ``handle=`` argument of a function."""
-    if handle is None:
-        return default_handle()
-    if not isinstance(handle, Handle):
-        raise bad_type(
-            function, "handle", f"{type(handle).__name__} given, expected a pymluops.Handle or None"
-        )
-    return handle
-
-
-def get_num_threads() -> int:
-    """Return the most threads that an operator called from this thread uses.
-
-    A ``handle=`` has its own number.
-    """
-    return default_handle().num_threads
-
-
-def set_num_threads(num_threads: int) -> None:
-    """Set the most threads that an operator uses, for calls from every thread of this process.
-
-    Parameters
-    ----------
-    num_threads : int
-        0 restores the default: every core that the process may use, or OMP_NUM_THREADS where that
-        is set. Results do not depend on it.
-
-    Raises
-    ------
-    BadParamError
-        The number is negative.
-
-    Examples
-    --------
-    >>> import pymluops
-    >>> pymluops.set_num_threads(1)
-    >>> pymluops.get_num_threads()
-    1
-    >>> pymluops.set_num_threads(0)
-    """
-    global _process_num_threads
-    _process_num_threads = _checked(num_threads)
-
-
-@contextmanager
-def threads(num_threads: int) -> Iterator[None]:
-    """Set the most threads that an operator uses, for this thread and the duration of a block.
-
-    Parameters
-    ----------
-    num_threads : int
-        0 is every core that the process may use, or OMP_NUM_THREADS where that is set.
-
-    Examples
-    --------
-    >>> import pymluops
-    >>> with pymluops.threads(1):
-    ...     pymluops.get_num_threads()
-    1
-    """
-    number = _checked(num_threads)
-    previous = _thread.num_threads
-    _thread.num_threads = number
-    try:
-        yield
-    finally:
-        _thread.num_threads = previous
-
-
-def _checked(num_threads: int) -> int:
-    """Let the library judge a number of threads."""
-    handle = default_handle()
-    handle.num_threads = num_threads
-    return handle.requested_threads
 
 
 def supported_isas() -> tuple[str, ...]:

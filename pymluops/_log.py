@@ -3,8 +3,11 @@
 
 import atexit
 import logging
+import threading
+import traceback
 
 from pymluops.capi import LogLevel, ffi, lib
+from pymluops.errors import interrupts
 
 _LEVELS = {
     LogLevel.INFO: logging.INFO,
@@ -17,7 +20,15 @@ _logger = logging.getLogger("pymluops")
 _logger.addHandler(logging.NullHandler())
 
 
-@ffi.def_extern()
+def _after_failure(kind, error, trace):  # type: ignore[no-untyped-def]
+    """Keep what is meant for the caller, such as Ctrl-C; report what a handler did wrong."""
+    if isinstance(error, Exception):
+        traceback.print_exception(kind, error, trace)
+    else:
+        interrupts[threading.get_ident()] = error
+
+
+@ffi.def_extern(onerror=_after_failure)
 def pymluops_log(level, message, _user_data):  # type: ignore[no-untyped-def]
     text = ffi.string(message).decode("utf-8", "replace")
     _logger.log(_LEVELS.get(level, logging.ERROR), "%s", text)

@@ -11,9 +11,11 @@ _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 _FLOAT_MAX = (2 - 2**-23) * 2.0**127
 
 
-def c_int(function: str, name: str, value: SupportsIndex) -> int:
-    """Return a whole number that fits a C int."""
+def c_int(function: str, name: str, value: SupportsIndex | None) -> int:
+    """Return a whole number that fits a C int; True is none, though Python counts with it."""
     try:
+        if value is None or isinstance(value, bool):
+            raise TypeError
         number = index(value)
     except TypeError:
         raise bad_type(function, name, f"{shown(value)} given, expected an int") from None
@@ -22,7 +24,7 @@ def c_int(function: str, name: str, value: SupportsIndex) -> int:
     return number
 
 
-def c_extent(function: str, name: str, value: SupportsIndex) -> int:
+def c_extent(function: str, name: str, value: SupportsIndex | None) -> int:
     """Return a whole number that can be the size of something, for sizes that C does not see."""
     number = c_int(function, name, value)
     if number < 1:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays in and out: what counts as an array for an operator."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -27,32 +28,58 @@ Output: TypeAlias = Array | SupportsDLPack | memoryview
 Dtypes: TypeAlias = tuple[np.dtype[Any], ...]
 FLOAT: Dtypes = (np.dtype(np.float32),)
 HALF_OR_FLOAT: Dtypes = (*FLOAT, np.dtype(np.float16))
-INT32: Dtypes = (np.dtype(np.int32),)
+INT32: Dtypes = (np.dtype(np.int32),)  # int64 is taken for it, as np.nonzero returns that
+_INT64 = np.dtype(np.int64)
 
 
 # ------------------------------------------------------------------------------------- inputs
 
 
-def as_input(function: str, name: str, value: ArrayLike, dtypes: Dtypes, ndim: int) -> Array:
-    """Return an argument as an aligned, contiguous array of one of the dtypes.
+def as_input(
+    function: str,
+    name: str,
+    value: ArrayLike,
+    dtypes: Dtypes,
+    ndims: tuple[int, ...],
+    reason: str = "",
+) -> tuple[Array, np.dtype[Any]]:
+    """Return an argument as an array, and the dtype in which C is to read it.
 
-    It shares the memory of the argument wherever that can be read as it is; arrays with other
-    strides or the other byte order, and unaligned ones, are copied. Values are never converted.
+    Only rank and dtype are judged: nothing is copied, whatever the strides and the byte order.
+    `reason` says why the dtypes are expected. Values are never converted, but for int64 indices.
     """
     array = value if type(value) is np.ndarray else _as_array(function, name, value, dtypes)
-    if array.dtype not in dtypes:
-        native = array.dtype.newbyteorder("=") if array.dtype.kind in "fi" else None
-        if native not in dtypes:
-            raise _wrong_dtype(function, name, array, dtypes)
-        array = array.astype(native)
-    if array.ndim != ndim:
+    dtype = array.dtype
+    if dtype not in dtypes:
+        native = dtype.newbyteorder("=") if dtype.kind in "fi" else dtype
+        if native in dtypes:
+            dtype = native
+        elif dtypes is INT32 and native == _INT64:
+            dtype = INT32[0]
+        else:
+            raise _wrong_dtype(function, name, array, dtypes, reason)
+    if array.ndim not in ndims:
+        expected = " or ".join(str(ndim) for ndim in ndims)
         raise bad_value(
-            function, name, f"{array.ndim} dims given, shape {array.shape}, expected {ndim} dims"
+            function,
+            name,
+            f"{array.ndim} dims given, shape {array.shape}, expected {expected} dims",
         )
+    return array, dtype
+
+
+def is_readable(array: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether C can read an array where it is."""
     flags = array.flags
-    if not (flags.c_contiguous and flags.aligned):
-        array = array.copy(order="C")
-    return array
+    return flags.c_contiguous and flags.aligned and array.dtype == dtype
+
+
+def as_readable(function: str, name: str, array: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the aligned, contiguous copy of an array that C reads."""
+    result = array.astype(dtype, order="C")
+    if dtype == INT32[0] and array.dtype.itemsize > 4 and not np.array_equal(result, array):
+        raise bad_value(function, name, f"number given that does not fit {dtype}")
+    return result
 
 
 def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
@@ -80,6 +107,7 @@ def _share(
 
     What only has the method `also` may be copied by it.
     """
+    _refuse_lazy_bits(function, name, value)
     try:
         if hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
@@ -92,6 +120,17 @@ def _share(
             problem = f"{given} that cannot be read in place given ({error}), expected an array"
             raise bad_type(function, name, problem) from error
         return None
+
+
+def _refuse_lazy_bits(function: str, name: str, value: Any) -> None:
+    """Refuse a tensor of PyTorch whose numbers are not those in its memory.
+
+    DLPack does not carry the negative bit, which the imaginary part of a conjugate has.
+    """
+    for bit, remedy in (("is_neg", "resolve_neg"), ("is_conj", "resolve_conj")):
+        if hasattr(value, remedy) and getattr(value, bit)():
+            problem = f"tensor with {bit}() given, whose memory has other numbers"
+            raise bad_type(function, name, f"{problem}; pass {name}.{remedy}()")
 
 
 def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -> Array:
@@ -108,7 +147,7 @@ def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -
         raise bad_type(
             function, name, f"{type(value).__name__} of {array.dtype} given, expected {target}"
         )
-    if not _plain(value):
+    if not (_plain(value) or (dtypes is INT32 and array.dtype == _INT64)):
         raise _wrong_dtype(function, name, array, dtypes)
     with np.errstate(over="ignore"):
         result = array.astype(target)
@@ -126,9 +165,11 @@ def _plain(values: Sequence[Any]) -> bool:
     )
 
 
-def _wrong_dtype(function: str, name: str, array: Array, dtypes: Dtypes) -> Exception:
+def _wrong_dtype(
+    function: str, name: str, array: Array, dtypes: Dtypes, reason: str = ""
+) -> Exception:
     expected = " or ".join(str(dtype) for dtype in dtypes)
-    problem = f"dtype {array.dtype} given, expected {expected}"
+    problem = f"dtype {array.dtype} given, expected {expected}{reason}"
     if array.dtype.kind in "biuf":
         problem += f"; convert it with .astype(numpy.{dtypes[0]})"
     return bad_type(function, name, problem)
@@ -175,3 +216,10 @@ def _writable(function: str, name: str, value: object) -> Array:
         if other.ctypes.data == array.ctypes.data and other.shape == array.shape:
             return other
     return array
+
+
+def after_writing(given: Any) -> None:
+    """Tell PyTorch that a tensor of it has changed: its autograd may have kept the old numbers."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(given, torch.Tensor) and not given.is_inference():
+        torch.autograd.graph.increment_version(given)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the functions of this package raise: one class for each failing status of the C library."""
 
+from threading import get_ident
+
 from pymluops.capi import Status, ffi, lib
 
 __all__ = [
@@ -79,6 +81,9 @@ class NumericalOverflowError(MluOpError, ArithmeticError):
 
 _KNOWN = frozenset(Status)
 
+# What ended a log callback, by thread: C cannot pass an exception on, so `check` raises it.
+interrupts: dict[int, BaseException] = {}
+
 _CLASSES: dict[int, type[MluOpError]] = {
     Status.NOT_INITIALIZED: NotInitializedError,
     Status.ALLOC_FAILED: AllocFailedError,
@@ -109,6 +114,10 @@ def check(status: int, function: str) -> None:
         ...
     pymluops.errors.BadParamError: [mluOpDestroy] handle is NULL
     """
+    if interrupts:
+        interrupt = interrupts.pop(get_ident(), None)
+        if interrupt is not None:
+            raise interrupt
     if status != Status.SUCCESS:
         message = ffi.string(lib.mluOpCpuGetLastErrorMessage()).decode("utf-8", "replace")
         raise _CLASSES.get(status, MluOpError)(status, function, message)

@@ -7,10 +7,14 @@ The library computes on NHWC memory in float32 or float16. In torch that is a te
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+from pymluops.capi import Status
+from pymluops.errors import NotSupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,8 +108,16 @@ def new_zeros(shape: Sequence[int], like: Tensor) -> Tensor:
     return new_tensor(shape, like).zero_()
 
 
+def check_size(shape: Sequence[int]) -> None:
+    """Refuse what the library would refuse, before it is allocated or copied."""
+    if math.prod(shape) >= 2**31:
+        message = f"a tensor of shape {tuple(shape)} has 2**31 elements or more"
+        raise NotSupportedError(Status.NOT_SUPPORTED, "", message)
+
+
 def new_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     """Allocate a channels_last result; the shape is (N, C, H, W)."""
+    check_size(shape)
     return torch.empty(shape, dtype=dtype, memory_format=torch.channels_last)
 
 
@@ -139,6 +151,7 @@ def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor contiguous and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and tensor.is_contiguous():
         return tensor if _aligned(tensor) else tensor.clone()
+    check_size(tensor.shape)
     return tensor.to(dtype).contiguous()
 
 

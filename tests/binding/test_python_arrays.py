@@ -106,7 +106,11 @@ def test_broadcast_input():
 
 def test_inputs_are_read_in_place():
     """Contiguous arrays are handed over as they are, whatever library they come from."""
-    from pymluops._tensor import FLOAT, as_input
+    from pymluops._tensor import FLOAT, as_input, as_readable, is_readable
+
+    def taken_as(value):
+        array, dtype = as_input("f", "x", value, FLOAT, (2,))
+        return array if is_readable(array, dtype) else as_readable("f", "x", array, dtype)
 
     base = np.ones((2, 3), np.float32)
     for given in (
@@ -116,14 +120,14 @@ def test_inputs_are_read_in_place():
         torch.from_numpy(base),
         OnlyDLPack(base),
     ):
-        taken = as_input("f", "x", given, FLOAT, 2)
+        taken = taken_as(given)
         where = given.data_ptr() if isinstance(given, torch.Tensor) else None
         if isinstance(given, np.ndarray):
             where = given.ctypes.data
         assert taken.ctypes.data == (where or base.ctypes.data)
-    assert not np.shares_memory(as_input("f", "x", base.T, FLOAT, 2), base)
+    assert not np.shares_memory(taken_as(base.T), base)
     for given in (base.T, unaligned(base), base.astype(">f4"), unaligned(base.astype(">f4"))):
-        flags = as_input("f", "x", given, FLOAT, 2).flags
+        flags = taken_as(given).flags
         assert flags.aligned
         assert flags.c_contiguous
 
@@ -150,8 +154,8 @@ def test_buffers_of_the_standard_library():
     x = CALLS["psamask_forward"].arrays["x"]
     raw = (ctypes.c_float * 3 * 3 * 2 * 2).from_buffer_copy(x.tobytes())
     assert np.array_equal(CALLS["psamask_forward"](x=raw), CALLS["psamask_forward"]())
-    with pytest.raises(BadTypeError, match=r"mask_h_idx: dtype int64 given, expected int32"):
-        CALLS["masked_im2col_forward"](mask_h_idx=array.array("q", [0, 1, 3]))
+    with pytest.raises(BadTypeError, match=r"mask_h_idx: dtype int16 given, expected int32"):
+        CALLS["masked_im2col_forward"](mask_h_idx=array.array("h", [0, 1, 3]))
 
 
 def test_lists():
@@ -200,6 +204,39 @@ def test_lists_of_arrays_are_not_cast():
 def test_tensors_that_cannot_be_read(tensor, reason):
     with pytest.raises(BadTypeError, match=reason):
         pymluops.psamask_forward(tensor, psa_type=0, h_mask=1, w_mask=1)
+
+
+def test_tensors_with_other_numbers_than_their_memory():
+    """The imaginary part of a conjugate has its negative bit set, which DLPack does not carry."""
+    call = CALLS["psamask_forward"]
+    z = torch.complex(torch.zeros(2, 2, 3, 3), torch.from_numpy(call.arrays["x"]))
+    negative = z.conj().imag
+    assert negative.is_neg()
+    with pytest.raises(BadTypeError, match=r"x: tensor with is_neg\(\) .* pass x.resolve_neg\(\)"):
+        call(x=negative)
+    assert np.array_equal(call(x=negative.resolve_neg().contiguous()), -call())
+    out = torch.complex(torch.zeros(2, 2, 3, 6), torch.zeros(2, 2, 3, 6)).conj().imag
+    with pytest.raises(BadTypeError, match=r"out: tensor with is_neg\(\)"):
+        call(out=out)
+    with pytest.raises(BadTypeError, match=r"x: tensor with is_conj\(\)"):
+        call(x=z.conj())
+
+
+def test_autograd_notices_what_is_written():
+    """A tensor that autograd has kept, and that a result then goes into, has no right gradient."""
+    call = CALLS["psamask_forward"]
+    weight = torch.ones(2, 2, 3, 6, requires_grad=True)
+    kept = torch.zeros(2, 2, 3, 6)
+    product = (weight * kept).sum()
+    with pytest.raises(pymluops.MluOpError):
+        call(out=kept, h_mask=5)
+    version = kept._version
+    call(out=kept)
+    assert kept._version > version
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+    with torch.inference_mode():
+        call(out=torch.zeros(2, 2, 3, 6))
 
 
 @pytest.mark.parametrize("name", CALLS)

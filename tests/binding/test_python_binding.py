@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interpreter import run_python
 
 import pymluops
 from pymluops import TensorDescriptor, capi, errors
@@ -158,6 +159,12 @@ def test_what_cannot_be_described():
         TensorDescriptor.from_array(odd)
 
 
+def test_descriptors_are_not_copied():
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a TensorDescriptor cannot be copied or pickled; make"):
+            duplicate(TensorDescriptor())
+
+
 def test_shared_descriptors_are_not_mixed_up():
     """Same shapes with other dtypes and layouts have their own descriptors."""
     from pymluops._descriptor import packed_descriptor
@@ -201,6 +208,25 @@ def test_every_public_function_has_an_example():
 
 
 WITHOUT_EXAMPLE = {"default_handle", "get_num_threads", "show_config", "supported_isas"}
+
+
+def test_names_of_the_package():
+    """What is offered is what is meant for users; submodules are there without being imported."""
+    code = """
+        import sys, pymluops
+        assert "pymluops.reference" not in sys.modules
+        extra = set(dir(pymluops)) - set(pymluops.__all__)
+        assert extra == {"accuracy", "capi", "errors", "reference", "__doc__", "__file__",
+                         "__name__", "__path__"}, extra
+        assert pymluops.accuracy.diff1([1.0], [1.0]) == 0
+        assert pymluops.reference.carafe and pymluops.errors.MluOpError
+        assert all(hasattr(pymluops, name) for name in dir(pymluops))
+        try:
+            pymluops.nothing
+        except AttributeError as error:
+            print(error)
+    """
+    assert run_python(code)[0] == "module 'pymluops' has no attribute 'nothing'\n"
 
 
 def test_public_names_exist():

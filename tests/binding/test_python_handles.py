@@ -35,14 +35,19 @@ def test_closed_handle():
     handle.close()
     handle.close()
     assert handle.closed
-    for use in (
-        lambda: CALLS["psamask_forward"](handle=handle),
-        lambda: handle.isa_name,
-        lambda: handle.num_threads,
-        lambda: handle.cdata,
-    ):
-        with pytest.raises(pymluops.NotInitializedError, match="the handle is closed"):
+    for function, use in {
+        "mluOpPsamaskForward": lambda: CALLS["psamask_forward"](handle=handle),
+        "mluOpCpuGetIsaName": lambda: handle.isa_name,
+        "mluOpCpuGetNumThreads": lambda: handle.num_threads,
+        "mluOpCpuSetNumThreads": lambda: setattr(handle, "num_threads", 1),
+        "mluOpSetAtomicsMode": lambda: setattr(handle, "atomics", True),
+        "Handle.cdata": lambda: handle.cdata,
+        "Handle.__enter__": handle.__enter__,
+    }.items():
+        with pytest.raises(pymluops.NotInitializedError) as caught:
             use()
+        assert caught.value.function == function
+        assert str(caught.value) == f"[{function}] handle: closed, expected an open one"
 
 
 def test_handles_are_not_copied():
@@ -59,9 +64,23 @@ def test_wrong_settings():
         before = pymluops.get_num_threads()
         with pytest.raises(pymluops.BadParamError, match="num_threads is -2"):
             function(-2)
-        with pytest.raises(pymluops.BadTypeError, match="num_threads: 'two' given"):
-            function("two")
+        for wrong in ("two", True, None):
+            with pytest.raises(pymluops.BadTypeError, match=f"num_threads: {wrong!r} given"):
+                function(wrong)
         assert pymluops.get_num_threads() == before
+
+
+def test_atomics_are_true_or_false():
+    for wrong in ("yes", 1, None):
+        with pytest.raises(
+            pymluops.BadTypeError, match=f"atomics: {wrong!r} given, expected a bool"
+        ):
+            Handle(atomics=wrong)
+    with Handle(atomics=np.True_) as handle:
+        assert handle.atomics is True
+        with pytest.raises(pymluops.BadTypeError, match="atomics: 'no' given"):
+            handle.atomics = "no"
+        assert handle.atomics is True
 
 
 def test_unknown_isa(monkeypatch):

@@ -73,6 +73,31 @@ def test_handlers_that_fail_do_not_disturb():
     )
 
 
+def test_ctrl_c_during_the_log_callback():
+    """It ends the call that logs, though C stands between."""
+    _, err = run_python(
+        """
+        import logging, signal, pymluops
+        class Interrupted(logging.Handler):
+            def emit(self, record):
+                signal.raise_signal(signal.SIGINT)
+        handler = Interrupted()
+        logging.getLogger("pymluops").addHandler(handler)
+        try:
+            pymluops.set_num_threads(-1)
+        except KeyboardInterrupt:
+            logging.getLogger("pymluops").removeHandler(handler)
+        else:
+            raise SystemExit("not interrupted")
+        try:
+            pymluops.set_num_threads(-1)
+        except pymluops.BadParamError:
+            pass
+        """
+    )
+    assert err == ""
+
+
 def test_errors_while_the_interpreter_ends():
     """After Python stopped listening, lines go to stderr again; nothing crashes."""
     _, err = run_python(

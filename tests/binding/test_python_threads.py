@@ -44,6 +44,61 @@ def test_number_of_threads():
         assert pymluops.get_num_threads() == 4
 
 
+def test_blocks_of_tasks_do_not_meet():
+    """Each task has the number of its own block, and so has what it starts inside."""
+
+    async def task(number, turn):
+        with pymluops.threads(number):
+            for _ in range(3):
+                await turn.wait()
+                await asyncio.sleep(0)
+                assert pymluops.get_num_threads() == number
+                assert await asyncio.to_thread(pymluops.get_num_threads) == number
+        return pymluops.get_num_threads()
+
+    async def many():
+        turn = asyncio.Event()
+        tasks = [asyncio.create_task(task(number, turn)) for number in (1, 2, 3)]
+        await asyncio.sleep(0)
+        before = pymluops.get_num_threads()
+        turn.set()
+        assert await asyncio.gather(*tasks) == [before] * 3
+
+    default = pymluops.get_num_threads()
+    asyncio.run(many())
+    assert pymluops.get_num_threads() == default
+
+
+def test_blocks_of_generators_end_in_any_order():
+    def generate(number):
+        with pymluops.threads(number):
+            yield pymluops.get_num_threads()
+
+    default = pymluops.get_num_threads()
+    one, two = generate(1), generate(2)
+    assert (next(one), next(two)) == (1, 2)
+    one.close()
+    assert pymluops.get_num_threads() == 2
+    two.close()
+    assert pymluops.get_num_threads() == default
+
+
+def test_a_block_that_ends_elsewhere_has_ended():
+    """A generator begun in one thread and closed in another leaves the first as it was."""
+
+    def generate():
+        with pymluops.threads(1):
+            yield
+
+    default = pymluops.get_num_threads()
+    generator = generate()
+    next(generator)
+    assert pymluops.get_num_threads() == 1
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(generator.close).result()
+    assert pymluops.get_num_threads() == default
+
+
 def test_threads_is_a_decorator():
     assert pymluops.threads(3)(pymluops.get_num_threads)() == 3
 
@@ -191,6 +246,36 @@ FORK = """
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "while another thread works"])
 def test_forked_children_can_work(busy):
     run_python(FORK.format(tests=str(Path(__file__).parents[1]), busy=busy))
+
+
+def test_threads_of_a_child_do_not_take_the_dead_lock(monkeypatch):
+    """While one thread replaces what the parent's threads may have held, another one waits.
+
+    A child that was forked while another thread held the lock of a handle, played in one process.
+    """
+    from pymluops import _handle
+
+    handle = Handle(num_threads=2)
+    dead = handle.lock
+    creating, go_on = threading.Event(), threading.Event()
+    create = _handle._create
+
+    def slow(*settings):
+        creating.set()
+        assert go_on.wait(30)
+        return create(*settings)
+
+    monkeypatch.setattr(_handle, "_create", slow)
+    monkeypatch.setattr(_handle, "_forks", _handle._forks + 1)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: handle.lock)
+        assert creating.wait(30)
+        second = pool.submit(lambda: handle.lock)
+        with pytest.raises(TimeoutError):
+            second.result(0.2)
+        go_on.set()
+        assert first.result() is second.result() is not dead
+    assert (handle.requested_threads, handle.num_threads) == (2, 2)
 
 
 def test_multiprocessing_fork():

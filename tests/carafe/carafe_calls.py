@@ -40,7 +40,7 @@ def forward(shape: Shape, x: np.ndarray, m: np.ndarray, **more: Any) -> np.ndarr
 
 
 def backward(shape: Shape, x: np.ndarray, m: np.ndarray, go: np.ndarray, **more: Any) -> tuple:
-    return pymluops.carafe_backward(x, m, go, **shape.parameters, **more)
+    return pymluops.carafe_backward(x, m, grad_output=go, **shape.parameters, **more)
 
 
 def at_place(place: int, size: tuple[int, ...], dtype: Any) -> tuple[np.ndarray, np.ndarray, slice]:

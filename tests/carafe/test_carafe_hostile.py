@@ -159,8 +159,8 @@ def test_wrong_numbers_are_blamed(change: dict[str, int], text: str) -> None:
     numbers = {"kernel_size": 3, "group_size": 1, "scale_factor": 2}
     pymluops.carafe_forward(x, m, **numbers)
     go = np.zeros((1, 4, 4, 4), np.float32)
-    pymluops.carafe_backward(x, m, go, **numbers)
+    pymluops.carafe_backward(x, m, grad_output=go, **numbers)
     with pytest.raises(pymluops.MluOpError, match=text):
         pymluops.carafe_forward(x, m, **(numbers | change))
     with pytest.raises(pymluops.MluOpError, match=text):
-        pymluops.carafe_backward(x, m, go, **(numbers | change))
+        pymluops.carafe_backward(x, m, grad_output=go, **(numbers | change))

@@ -66,14 +66,14 @@ def border_align_forward(
     (array([ 4.,  9., 14., 15.], dtype=float32), array([1, 1, 0, 0], dtype=int32))
     """
     call = Call("mluOpBorderAlignForward", handle, Layout.NHWC)
-    x = call.input("input", input)
-    corners = call.input("boxes", boxes, ndim=3)
+    x = call.input("input", input, batch=True)
+    corners = call.boxes("boxes", boxes)
     steps = call.integer("pool_size", pool_size)
     out_output, out_argmax = call.several(("output", "argmax_idx"), out)
     # Even where the map has no four channels: the library is to name the map, not the result.
     shape = (x.shape[0], corners.shape[1], 4, max(x.shape[3] // 4, 1))
-    y = call.output("out[0]", out_output, shape, x.dtype)
-    argmax = call.output("out[1]", out_argmax, shape, _INT32)
+    y = call.output("out[0]", out_output, shape, x.dtype, batch=True)
+    argmax = call.output("out[1]", out_argmax, shape, _INT32, batch=True)
     call.run(x, corners, steps, y, argmax)
     return y.result, argmax.result
 
@@ -135,11 +135,12 @@ def border_align_backward(
     array([[[[1., 2., 3., 4.]]]], dtype=float32)
     """
     call = Call("mluOpBorderAlignBackward", handle, Layout.NHWC)
-    dy = call.input("grad_output", grad_output)
-    corners = call.input("boxes", boxes, ndim=3)
-    argmax = call.input("argmax_idx", argmax_idx, dtypes=INT32)
+    dy = call.input("grad_output", grad_output, batch=True)
+    corners = call.boxes("boxes", boxes)
+    argmax = call.input("argmax_idx", argmax_idx, dtypes=INT32, batch=True)
     steps = call.integer("pool_size", pool_size)
     size = call.extent("height", height), call.extent("width", width)
-    dx = call.output("out", out, (dy.shape[0], *size, 4 * dy.shape[3]), dy.dtype)
+    shape = (dy.shape[0], *size, 4 * dy.shape[3])
+    dx = call.output("out", out, shape, dy.dtype, batch=True)
     call.run(dy, corners, argmax, steps, dx)
     return dx.result

@@ -72,11 +72,11 @@ def carafe_forward(
            [1., 1., 2., 2.]], dtype=float32)
     """
     call = Call("mluOpCarafeForward", handle, Layout.NHWC)
-    x = call.input("input", input)
-    kernels = call.input("mask", mask)
+    x = call.input("input", input, batch=True)
+    kernels = call.input("mask", mask, batch=True)
     settings, scale = _settings(call, kernel_size, group_size, scale_factor)
     n, h, w, c = x.shape
-    y = call.output("out", out, (n, h * scale, w * scale, c), x.dtype)
+    y = call.output("out", out, (n, h * scale, w * scale, c), x.dtype, batch=True)
     call.run(settings, x, kernels, y)
     return y.result
 
@@ -84,8 +84,8 @@ def carafe_forward(
 def carafe_backward(
     input: ArrayLike,
     mask: ArrayLike,
-    grad_output: ArrayLike,
     *,
+    grad_output: ArrayLike,
     kernel_size: SupportsIndex,
     group_size: SupportsIndex,
     scale_factor: SupportsIndex,
@@ -136,18 +136,18 @@ def carafe_backward(
     >>> x = np.array([[[[1], [2]]]], np.float32)
     >>> ones = np.ones((1, 2, 4, 1), np.float32)
     >>> grad_input, grad_mask = pymluops.carafe_backward(
-    ...     x, ones, ones, kernel_size=1, group_size=1, scale_factor=2)
+    ...     x, ones, grad_output=ones, kernel_size=1, group_size=1, scale_factor=2)
     >>> grad_input[0, :, :, 0], grad_mask[0, 0, :, 0]
     (array([[4., 4.]], dtype=float32), array([1., 1., 2., 2.], dtype=float32))
     """
     call = Call("mluOpCarafeBackward", handle, Layout.NHWC)
-    x = call.input("input", input)
-    kernels = call.input("mask", mask)
-    dy = call.input("grad_output", grad_output)
+    x = call.input("input", input, batch=True)
+    kernels = call.input("mask", mask, batch=True)
+    dy = call.input("grad_output", grad_output, batch=True)
     settings, _ = _settings(call, kernel_size, group_size, scale_factor)
     out_input, out_mask = call.several(("grad_input", "grad_mask"), out)
-    dx = call.output("out[0]", out_input, x.shape, x.dtype)
-    dmask = call.output("out[1]", out_mask, kernels.shape, x.dtype)
+    dx = call.output("out[0]", out_input, x.shape, x.dtype, batch=True)
+    dmask = call.output("out[1]", out_mask, kernels.shape, x.dtype, batch=True)
     call.run(settings, x, kernels, dy, dx, dmask)
     return dx.result, dmask.result
 

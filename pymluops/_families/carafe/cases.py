@@ -40,4 +40,4 @@ def trials(rng: np.random.Generator, dtype: np.dtype[Any]) -> Iterator[Trial]:
     x, mask = normal(rng, dtype, 2, 9, 11, 38), normal(rng, dtype, 2, 18, 22, 50)
     dy = normal(rng, dtype, 2, 18, 22, 38)
     yield Trial("carafe_forward", (x, mask), numbers)
-    yield Trial("carafe_backward", (x, mask, dy), numbers)
+    yield Trial("carafe_backward", (x, mask), {"grad_output": dy, **numbers})

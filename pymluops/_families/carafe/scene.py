@@ -31,7 +31,11 @@ def scene(image: Values, small: Values) -> Scene:
     sun = np.zeros_like(output)
     sun[0][(image[..., 0] > 0.9) & (image[..., 2] < 0.45) & (image[..., 1] > 0.7)] = 1
     grad_input, _ = shown.run(
-        pymluops.carafe_backward, reference.carafe_backward, x, mask, sun, numbers=numbers
+        pymluops.carafe_backward,
+        reference.carafe_backward,
+        x,
+        mask,
+        numbers={"grad_output": sun, **numbers},
     )
     shown.pictures = [
         Picture(small, "input, 24 x 32"),

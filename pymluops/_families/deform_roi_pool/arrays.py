@@ -3,6 +3,9 @@
 
 from typing import Any, SupportsFloat, SupportsIndex
 
+import numpy as np
+
+from pymluops._arguments import Size
 from pymluops._call import ABSENT, Call, Tensor
 from pymluops._handle import Handle
 from pymluops._tensor import Array, ArrayLike, Output
@@ -14,11 +17,12 @@ def deform_roi_pool_forward(
     rois: ArrayLike,
     offset: ArrayLike | None = None,
     *,
-    pooled_height: SupportsIndex,
-    pooled_width: SupportsIndex,
+    pooled_height: SupportsIndex | None = None,
+    pooled_width: SupportsIndex | None = None,
     spatial_scale: SupportsFloat = 1.0,
     sampling_ratio: SupportsIndex = 0,
     gamma: SupportsFloat = 0.1,
+    pooled: Size = None,
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
@@ -72,13 +76,22 @@ def deform_roi_pool_forward(
     array([[[[1.5]]]], dtype=float32)
     """
     call = Call("mluOpDeformRoiPoolForward", handle, Layout.NHWC)
-    x = call.input("input", input)
-    regions = call.input("rois", rois, ndim=2)
+    x = call.input("input", input, batch=True)
+    regions = call.rois("rois", rois)
     moves = _offset(call, offset)
-    numbers = _numbers(call, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma)
+    bins = call.pair(
+        ("pooled", pooled), ("pooled_height", pooled_height), ("pooled_width", pooled_width)
+    )
+    numbers = (*bins, *_numbers(call, spatial_scale, sampling_ratio, gamma))
     # With no bins the result would be empty, and the library would blame that.
-    bins = max(numbers[0], 1), max(numbers[1], 1)
-    y = call.output("out", out, (regions.shape[0], *bins, x.shape[3]), x.dtype)
+    shape = (regions.shape[0], max(bins[0], 1), max(bins[1], 1), x.shape[3])
+    y = call.output("out", out, shape, x.dtype)
+    if regions.shape[0] == 0:
+        deform_roi_pool_forward(
+            x.array, _one(regions), _one_offset(moves), **_by_name(numbers), handle=handle
+        )
+        call.finish()
+        return y.result
     call.run(x, regions, moves, *numbers, y)
     return y.result
 
@@ -89,11 +102,12 @@ def deform_roi_pool_backward(
     rois: ArrayLike,
     offset: ArrayLike | None = None,
     *,
-    pooled_height: SupportsIndex,
-    pooled_width: SupportsIndex,
+    pooled_height: SupportsIndex | None = None,
+    pooled_width: SupportsIndex | None = None,
     spatial_scale: SupportsFloat = 1.0,
     sampling_ratio: SupportsIndex = 0,
     gamma: SupportsFloat = 0.1,
+    pooled: Size = None,
     out: tuple[Output | None, Output | None] | None = None,
     handle: Handle | None = None,
 ) -> tuple[Array, Array | None]:
@@ -145,14 +159,23 @@ def deform_roi_pool_backward(
     """
     call = Call("mluOpDeformRoiPoolBackward", handle, Layout.NHWC)
     dy = call.input("grad_output", grad_output)
-    x = call.input("input", input)
-    regions = call.input("rois", rois, ndim=2)
+    x = call.input("input", input, batch=True)
+    regions = call.rois("rois", rois)
     moves = _offset(call, offset)
-    numbers = _numbers(call, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma)
+    bins = call.pair(
+        ("pooled", pooled), ("pooled_height", pooled_height), ("pooled_width", pooled_width)
+    )
+    numbers = (*bins, *_numbers(call, spatial_scale, sampling_ratio, gamma))
     out_input, out_offset = call.several(("grad_input", "grad_offset"), out)
-    dx = call.output("out[0]", out_input, x.shape, x.dtype)
+    dx = call.output("out[0]", out_input, x.shape, x.dtype, batch=True)
     doffset = _grad_offset(call, out_offset, moves)
-    call.run(dy, x, regions, moves, *numbers, dx, doffset)
+    if regions.shape[0] == 0:
+        deform_roi_pool_backward(
+            _one(dy), x.array, _one(regions), _one_offset(moves), **_by_name(numbers), handle=handle
+        )
+        call.finish()
+    else:
+        call.run(dy, x, regions, moves, *numbers, dx, doffset)
     return dx.result, None if doffset is ABSENT else doffset.result
 
 
@@ -170,16 +193,30 @@ def _grad_offset(call: Call, given: Any, offset: Tensor) -> Tensor:
 
 def _numbers(
     call: Call,
-    pooled_height: SupportsIndex,
-    pooled_width: SupportsIndex,
     spatial_scale: SupportsFloat,
     sampling_ratio: SupportsIndex,
     gamma: SupportsFloat,
-) -> tuple[int, int, float, int, float]:
+) -> tuple[float, int, float]:
     return (
-        call.integer("pooled_height", pooled_height),
-        call.integer("pooled_width", pooled_width),
         call.real("spatial_scale", spatial_scale),
         call.integer("sampling_ratio", sampling_ratio),
         call.real("gamma", gamma),
     )
+
+
+# The library refuses a call without regions. With one instead, it judges all the rest.
+
+
+def _one(tensor: Tensor) -> Array:
+    if tensor.shape[0] > 0:
+        return tensor.array  # contradicts the regions, which the library is to find
+    return np.zeros((1, *tensor.shape[1:]), tensor.dtype)
+
+
+def _one_offset(offset: Tensor) -> Array | None:
+    return None if offset is ABSENT else _one(offset)
+
+
+def _by_name(numbers: tuple[int, int, float, int, float]) -> dict[str, Any]:
+    names = ("pooled_height", "pooled_width", "spatial_scale", "sampling_ratio", "gamma")
+    return dict(zip(names, numbers, strict=True))

@@ -3,21 +3,27 @@
 
 from typing import SupportsIndex
 
+import numpy as np
+
+from pymluops._arguments import Size
 from pymluops._call import Call
+from pymluops._families.masked.positions import Positions, as_mask, check_mask, rows_and_columns
 from pymluops._handle import Handle
-from pymluops._tensor import INT32, Array, ArrayLike, Output
+from pymluops._tensor import INT32, Array, ArrayLike, Output, after_writing
 from pymluops.capi import Layout
 
 
 def masked_im2col_forward(
     feature: ArrayLike,
-    mask_h_idx: ArrayLike,
-    mask_w_idx: ArrayLike,
+    mask_h_idx: Positions,
+    mask_w_idx: ArrayLike | None = None,
     *,
-    kernel_h: SupportsIndex,
-    kernel_w: SupportsIndex,
+    kernel_h: SupportsIndex | None = None,
+    kernel_w: SupportsIndex | None = None,
     pad_h: SupportsIndex = 0,
     pad_w: SupportsIndex = 0,
+    kernel_size: Size = None,
+    padding: Size = None,
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
@@ -28,14 +34,19 @@ def masked_im2col_forward(
 
     Parameters
     ----------
-    feature : array_like, [1, C, H, W], float16 or float32
+    feature : array_like, [1, C, H, W] or [C, H, W], float16 or float32
         The feature map, channels first.
-    mask_h_idx, mask_w_idx : array_like, [M], int32
-        Rows and columns of the positions; any value is allowed.
+    mask_h_idx, mask_w_idx : array_like, [M], int32 or int64
+        Rows and columns of the positions; any value is allowed, so two arrays that were exchanged
+        are not noticed. `mask_h_idx` alone may be a boolean mask [H, W] or what ``np.nonzero``
+        makes of it; or a mask [N, H, W] for a `feature` [N, C, H, W], M being the positions of
+        all images in their order.
     kernel_h, kernel_w : int
         Height and width of the window.
     pad_h, pad_w : int, default 0
         How far the window begins above and left of the position.
+    kernel_size, padding : int or (int, int), optional
+        The same in one argument each: one number for both directions, or (height, width).
     out : array, [C*kernel_h*kernel_w, M], the dtype of `feature`, optional
         Where the result goes.
     handle : Handle, optional
@@ -65,11 +76,22 @@ def masked_im2col_forward(
            [2., 0.]], dtype=float32)
     """
     call = Call("mluOpMaskedIm2colForward", handle, Layout.NCHW)
-    x = call.input("feature", feature)
-    rows = call.input("mask_h_idx", mask_h_idx, ndim=1, dtypes=INT32)
-    columns = call.input("mask_w_idx", mask_w_idx, ndim=1, dtypes=INT32)
-    kernel = call.integer("kernel_h", kernel_h), call.integer("kernel_w", kernel_w)
-    pad = call.integer("pad_h", pad_h), call.integer("pad_w", pad_w)
+    x = call.input("feature", feature, batch=True)
+    kernel = call.pair(("kernel_size", kernel_size), ("kernel_h", kernel_h), ("kernel_w", kernel_w))
+    pad = call.pair(("padding", padding), ("pad_h", pad_h), ("pad_w", pad_w), default=0)
+    mask = as_mask(call.function, mask_h_idx, mask_w_idx)
+    if mask is not None and mask.ndim == 3:
+        check_mask(call.function, mask, (x.shape[0], *x.shape[2:]))
+        parts = [
+            masked_im2col_forward(image, here, kernel_size=kernel, padding=pad, handle=handle)
+            for image, here in zip(x.array.reshape(x.shape), mask, strict=True)
+        ]
+        return _joined(call, parts, 1, out)
+    if mask is not None:
+        check_mask(call.function, mask, x.shape[2:])
+    at = rows_and_columns(call.function, mask, mask_h_idx, mask_w_idx)
+    rows = call.input("mask_h_idx", at[0], ndim=1, dtypes=INT32)
+    columns = call.input("mask_w_idx", at[1], ndim=1, dtypes=INT32)
     # The library judges the kernel only when the result is not empty.
     taps = max(kernel[0], 1) * max(kernel[1], 1)
     col = call.output("out", out, (x.shape[1] * taps, rows.shape[0]), x.dtype)
@@ -87,11 +109,11 @@ def masked_im2col_forward(
 
 def masked_col2im_forward(
     col: ArrayLike,
-    mask_h_idx: ArrayLike,
-    mask_w_idx: ArrayLike,
+    mask_h_idx: Positions,
+    mask_w_idx: ArrayLike | None = None,
     *,
-    height: SupportsIndex,
-    width: SupportsIndex,
+    height: SupportsIndex | None = None,
+    width: SupportsIndex | None = None,
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
@@ -104,10 +126,13 @@ def masked_col2im_forward(
     ----------
     col : array_like, [C, M], float16 or float32
         The columns.
-    mask_h_idx, mask_w_idx : array_like, [M], int32
-        Rows and columns of the positions, inside the map.
+    mask_h_idx, mask_w_idx : array_like, [M], int32 or int64
+        Rows and columns of the positions, inside the map; two arrays that were exchanged are
+        noticed only if a position is outside then. `mask_h_idx` alone may be a boolean mask [H, W]
+        or what ``np.nonzero`` makes of it; or a mask [N, H, W] for maps [N, C, H, W], M being the
+        positions of all maps in their order.
     height, width : int
-        The size of the map.
+        The size of the map; a mask has it already.
     out : array, [1, C, height, width], the dtype of `col`, optional
         Where the result goes.
     handle : Handle, optional
@@ -138,9 +163,24 @@ def masked_col2im_forward(
     """
     call = Call("mluOpMaskedCol2imForward", handle, Layout.NCHW)
     x = call.input("col", col, ndim=2)
-    rows = call.input("mask_h_idx", mask_h_idx, ndim=1, dtypes=INT32)
-    columns = call.input("mask_w_idx", mask_w_idx, ndim=1, dtypes=INT32)
+    mask = as_mask(call.function, mask_h_idx, mask_w_idx)
+    if mask is not None and height is None and width is None:
+        height, width = mask.shape[-2:]
     size = call.extent("height", height), call.extent("width", width)
+    if mask is not None:
+        check_mask(call.function, mask, (*mask.shape[:-2], *size))
+    if mask is not None and mask.ndim == 3:
+        counts = np.cumsum(np.count_nonzero(mask, axis=(1, 2)))
+        if x.shape[1] != counts[-1:].sum():
+            call.refuse("col", f"{x.shape[1]} columns given, expected {counts[-1]} as the mask")
+        parts = [
+            masked_col2im_forward(columns, here, handle=handle)
+            for columns, here in zip(np.split(x.array, counts[:-1], 1), mask, strict=True)
+        ]
+        return _joined(call, parts, 0, out)
+    at = rows_and_columns(call.function, mask, mask_h_idx, mask_w_idx)
+    rows = call.input("mask_h_idx", at[0], ndim=1, dtypes=INT32)
+    columns = call.input("mask_w_idx", at[1], ndim=1, dtypes=INT32)
     im = call.output("out", out, (1, x.shape[0], *size), x.dtype)
     workspace, workspace_size = call.workspace(
         "mluOpGetMaskedCol2imForwardWorkspaceSize",
@@ -151,3 +191,16 @@ def masked_col2im_forward(
     )
     call.run(x, rows, columns, workspace_size, workspace, im)
     return im.result
+
+
+def _joined(call: Call, parts: list[Array], axis: int, out: Output | None) -> Array:
+    """Return the results of the images of a batch as one."""
+    if not parts:
+        call.refuse("mask_h_idx", "mask of no image given")
+    result = np.concatenate(parts, axis)
+    if out is None:
+        return result
+    y = call.output("out", out, result.shape, result.dtype)
+    y.array[...] = result
+    after_writing(out)
+    return y.result

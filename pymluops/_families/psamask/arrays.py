@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Point-wise spatial attention: spread masks over the map that they attend to, and back."""
 
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, TypeAlias
 
+from pymluops._arguments import Size
 from pymluops._call import Call
 from pymluops._handle import Handle
 from pymluops._tensor import FLOAT, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
+PsaType: TypeAlias = Literal["collect", "distribute", 0, 1]
 _TYPES = {"collect": 0, "distribute": 1}
 
 
 def psamask_forward(
     x: ArrayLike,
     *,
-    psa_type: SupportsIndex | str,
-    h_mask: SupportsIndex,
-    w_mask: SupportsIndex,
+    psa_type: PsaType,
+    h_mask: SupportsIndex | None = None,
+    w_mask: SupportsIndex | None = None,
+    mask_size: Size = None,
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
@@ -34,6 +37,8 @@ def psamask_forward(
         0 or "collect", 1 or "distribute".
     h_mask, w_mask : int
         Height and width of the masks.
+    mask_size : int or (int, int), optional
+        Both instead of `h_mask` and `w_mask`.
     out : array, [N, H, W, H*W], float32, optional
         Where the result goes.
     handle : Handle, optional
@@ -62,11 +67,11 @@ def psamask_forward(
            [4., 5.]], dtype=float32)
     """
     call = Call("mluOpPsamaskForward", handle, Layout.NHWC)
-    masks = call.input("x", x, dtypes=FLOAT)
+    masks = call.input("x", x, dtypes=FLOAT, batch=True)
     kind = _kind(call, psa_type)
-    height, width = call.integer("h_mask", h_mask), call.integer("w_mask", w_mask)
+    height, width = call.pair(("mask_size", mask_size), ("h_mask", h_mask), ("w_mask", w_mask))
     n, h, w, _ = masks.shape
-    y = call.output("out", out, (n, h, w, h * w), masks.dtype)
+    y = call.output("out", out, (n, h, w, h * w), masks.dtype, batch=True)
     call.run(kind, masks, height, width, y)
     return y.result
 
@@ -74,9 +79,10 @@ def psamask_forward(
 def psamask_backward(
     dy: ArrayLike,
     *,
-    psa_type: SupportsIndex | str,
-    h_mask: SupportsIndex,
-    w_mask: SupportsIndex,
+    psa_type: PsaType,
+    h_mask: SupportsIndex | None = None,
+    w_mask: SupportsIndex | None = None,
+    mask_size: Size = None,
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
@@ -93,6 +99,8 @@ def psamask_backward(
         0 or "collect", 1 or "distribute".
     h_mask, w_mask : int
         Height and width of the masks.
+    mask_size : int or (int, int), optional
+        Both instead of `h_mask` and `w_mask`.
     out : array, [N, H, W, h_mask*w_mask], float32, optional
         Where the result goes.
     handle : Handle, optional
@@ -119,18 +127,18 @@ def psamask_backward(
            [4., 5., 0.]], dtype=float32)
     """
     call = Call("mluOpPsamaskBackward", handle, Layout.NHWC)
-    spread = call.input("dy", dy, dtypes=FLOAT)
+    spread = call.input("dy", dy, dtypes=FLOAT, batch=True)
     kind = _kind(call, psa_type)
-    height, width = call.integer("h_mask", h_mask), call.integer("w_mask", w_mask)
+    height, width = call.pair(("mask_size", mask_size), ("h_mask", h_mask), ("w_mask", w_mask))
     n, h, w, _ = spread.shape
-    dx = call.output("out", out, (n, h, w, max(height, 0) * max(width, 0)), spread.dtype)
+    shape = (n, h, w, max(height, 0) * max(width, 0))
+    dx = call.output("out", out, shape, spread.dtype, batch=True)
     call.run(kind, spread, height, width, dx)
     return dx.result
 
 
-def _kind(call: Call, psa_type: SupportsIndex | str) -> int:
-    if not isinstance(psa_type, str):
-        return call.integer("psa_type", psa_type)
-    if psa_type not in _TYPES:
+def _kind(call: Call, psa_type: PsaType) -> int:
+    kind = _TYPES.get(psa_type, -1) if isinstance(psa_type, str) else psa_type
+    if call.integer("psa_type", kind) not in (0, 1):
         call.refuse("psa_type", f'{psa_type!r} given, expected "collect" (0) or "distribute" (1)')
-    return _TYPES[psa_type]
+    return int(kind)

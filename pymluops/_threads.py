@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The handle that a thread has unless the caller brings one, and its number of threads."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from pymluops._handle import Handle
+from pymluops.errors import bad_type
+
+
+class _ThreadState(threading.local):
+    handle: Handle | None = None
+
+
+class _Block:
+    """A block of `threads`, in force until it ends."""
+
+    __slots__ = ("ended", "num_threads")
+
+    def __init__(self, num_threads: int) -> None:
+        self.num_threads = num_threads
+        self.ended = False
+
+
+_thread = _ThreadState()
+_process_num_threads = 0
+# The blocks that the code at hand is in, innermost last.
+_blocks: ContextVar[tuple[_Block, ...]] = ContextVar("pymluops.threads", default=())
+
+
+def default_handle() -> Handle:
+    """Return this thread's own handle, made at its first use."""
+    handle = _thread.handle
+    wanted = _process_num_threads
+    if _blocks.get():
+        for block in _open_blocks():
+            wanted = block.num_threads
+    if handle is None or handle._cdata is None:
+        handle = _thread.handle = Handle()
+    if handle._num_threads != wanted:
+        handle.num_threads = wanted
+    return handle
+
+
+def resolve(function: str, handle: Handle | None) -> Handle:
+    """Return the handle to use for the ``handle=`` argument of a function."""
+    if handle is None:
+        return default_handle()
+    if not isinstance(handle, Handle):
+        raise bad_type(
+            function, "handle", f"{type(handle).__name__} given, expected a pymluops.Handle or None"
+        )
+    if handle.closed:
+        handle.cdata_for(function)  # raises
+    return handle
+
+
+def get_num_threads() -> int:
+    """Return the most threads that an operator called from this thread uses.
+
+    A ``handle=`` has its own number.
+    """
+    return default_handle().num_threads
+
+
+def set_num_threads(num_threads: int) -> None:
+    """Set the most threads that an operator uses, for calls from every thread of this process.
+
+    Parameters
+    ----------
+    num_threads : int
+        0 restores the default: every core that the process may use, or OMP_NUM_THREADS where that
+        is set. Results do not depend on it.
+
+    Raises
+    ------
+    BadParamError
+        The number is negative.
+
+    Examples
+    --------
+    >>> import pymluops
+    >>> pymluops.set_num_threads(1)
+    >>> pymluops.get_num_threads()
+    1
+    >>> pymluops.set_num_threads(0)
+    """
+    global _process_num_threads
+    _process_num_threads = _checked(num_threads)
+
+
+@contextmanager
+def threads(num_threads: int) -> Iterator[None]:
+    """Set the most threads that an operator uses, for the duration of a block.
+
+    The number belongs to the block: it holds for the code inside, and for what that code starts in
+    its context (tasks of asyncio, ``asyncio.to_thread``), until the block ends. It holds for no
+    other task and no other thread. Blocks may end in any order. A block inside a generator that is
+    suspended there holds for the code that runs the generator, too.
+
+    Parameters
+    ----------
+    num_threads : int
+        0 is every core that the process may use, or OMP_NUM_THREADS where that is set.
+
+    Examples
+    --------
+    >>> import pymluops
+    >>> with pymluops.threads(1):
+    ...     pymluops.get_num_threads()
+    1
+    """
+    block = _Block(_checked(num_threads))
+    _blocks.set((*_open_blocks(), block))
+    try:
+        yield
+    finally:
+        block.ended = True
+        _blocks.set(_open_blocks())
+
+
+def _open_blocks() -> tuple[_Block, ...]:
+    return tuple(block for block in _blocks.get() if not block.ended)
+
+
+def _checked(num_threads: int) -> int:
+    """Let the library judge a number of threads."""
+    handle = default_handle()
+    handle.num_threads = num_threads
+    return handle.requested_threads
