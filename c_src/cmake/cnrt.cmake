@@ -10,14 +10,19 @@ target_include_directories(cnrt PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/i
                                        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(cnrt PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
                                       C_EXTENSIONS OFF)
-if(NOT MLUOP_BUILD_PYTHON)
-  set_target_properties(cnrt PROPERTIES VERSION ${PROJECT_VERSION}
-                                        SOVERSION ${PROJECT_VERSION_MAJOR})
-endif()
 
-# Link lines for the accelerator may name a driver library besides: here that is the same library.
-add_library(cndrv INTERFACE)
+# Link lines for the accelerator may name a driver library besides: here all of its names are in
+# libcnrt, and this one only leads there.
+add_library(cndrv c_src/cnrt/cndrv.c)
 add_library(mluops::cndrv ALIAS cndrv)
-target_link_libraries(cndrv INTERFACE cnrt)
+target_link_libraries(cndrv PRIVATE $<BUILD_INTERFACE:mluops_flags> PUBLIC cnrt)
+target_link_options(cndrv PRIVATE $<$<PLATFORM_ID:Linux>:LINKER:--no-as-needed>)
+set_target_properties(cndrv PROPERTIES C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+                                       INSTALL_RPATH $ORIGIN)
+
+if(NOT MLUOP_BUILD_PYTHON)
+  set_target_properties(cnrt cndrv PROPERTIES VERSION ${PROJECT_VERSION}
+                                              SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
 
 target_link_libraries(mluops INTERFACE cnrt)

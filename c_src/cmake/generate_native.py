@@ -28,6 +28,21 @@ typedef ... *cnrtQueue_t;
 # The log callback: a C function whose body is Python, so that no callback is made at run time.
 AFTER = """
 extern "Python" void pymluops_log(mluOpCpuLogLevel_t level, const char *message, void *user_data);
+
+const char *pymluops_library_file(void);
+extern const char *const pymluops_build_id;
+"""
+
+# The file that the loader took the library from, which need not be the one installed beside the
+# module; what it was built from (pymluops/_build_id.py).
+OURS = """
+#include <dlfcn.h>
+#include <stdint.h>
+static const char *pymluops_library_file(void) {
+  Dl_info found;
+  return dladdr((void *)(uintptr_t)mluOpCreate, &found) != 0 ? found.dli_fname : NULL;
+}
+extern const char *const pymluops_build_id;
 """
 
 
@@ -44,7 +59,8 @@ def main() -> None:
     include_dir, output = Path(sys.argv[1]), Path(sys.argv[2])
     ffi = cffi.FFI()
     ffi.cdef(BEFORE + "".join(declarations(include_dir / name) for name in HEADERS) + AFTER)
-    ffi.set_source("pymluops._native", "".join(f'#include "{name}"\n' for name in HEADERS))
+    includes = "".join(f'#include "{name}"\n' for name in HEADERS)
+    ffi.set_source("pymluops._native", includes + OURS)
     ffi.emit_c_code(str(output))
 
 

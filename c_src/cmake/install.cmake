@@ -4,38 +4,45 @@
 
 include(CMakePackageConfigHelpers)
 
-if(BUILD_SHARED_LIBS)
-  set(library_type SHARED)
-else()
-  set(library_type STATIC)
-endif()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mluops)
 
 install(FILES include/mlu_op.h include/mlu_op_cpu.h include/cnrt.h include/cn_api.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS mluops cnrt cndrv EXPORT mluops-targets)
-# For "-lcndrv": a text file that sends the linker on to libcnrt.
-set(cndrv_script ${PROJECT_BINARY_DIR}/generated/libcndrv${CMAKE_${library_type}_LIBRARY_SUFFIX})
-file(CONFIGURE OUTPUT ${cndrv_script} CONTENT "/* GNU ld script */\nINPUT(-lcnrt)\n")
-install(FILES ${cndrv_script} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT mluops-targets NAMESPACE mluops:: DESTINATION ${package_dir})
 
-set(MLUOP_THREADING_USED ${threading})
+if(MLUOP_BUILD_PYTHON)
+  # Nothing else tells the loader where the libraries of a Python package are. DT_RPATH instead of
+  # DT_RUNPATH: LD_LIBRARY_PATH may name a folder with the accelerator's own libmluops.so.
+  set(MLUOP_PC_RPATH " -Wl,-rpath,\${libdir},--disable-new-dtags")
+  foreach(target mluops cnrt)
+    target_link_options(${target} INTERFACE $<INSTALL_INTERFACE:LINKER:--disable-new-dtags>)
+  endforeach()
+  target_link_options(cndrv PRIVATE LINKER:--disable-new-dtags)
+else()
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
+
 configure_package_config_file(c_src/cmake/mluops-config.cmake.in generated/mluops-config.cmake
                               INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(generated/mluops-config-version.cmake
+
+# A program may ask for a version of this library, or for one of the mluOp API (1.11).
+file(STRINGS include/mlu_op.h api_version REGEX "#define MLUOP_(MAJOR|MINOR|PATCHLEVEL) +[0-9]+")
+list(TRANSFORM api_version REPLACE "[^0-9]+" "")
+list(JOIN api_version "." api_version)
+write_basic_package_version_file(generated/mluops-version-library.cmake
                                  COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/generated/mluops-config.cmake
-              ${PROJECT_BINARY_DIR}/generated/mluops-config-version.cmake
-        DESTINATION ${package_dir})
+write_basic_package_version_file(generated/mluops-version-api.cmake VERSION ${api_version}
+                                 COMPATIBILITY SameMajorVersion)
+configure_file(c_src/cmake/mluops-config-version.cmake.in generated/mluops-config-version.cmake
+               COPYONLY)
+foreach(file config config-version version-library version-api)
+  install(FILES ${PROJECT_BINARY_DIR}/generated/mluops-${file}.cmake DESTINATION ${package_dir})
+endforeach()
 
 # What a program that links the static library has to link besides it.
-set(MLUOP_PC_LIBS_PRIVATE -lm)
-if(threading STREQUAL openmp)
-  list(APPEND MLUOP_PC_LIBS_PRIVATE ${OpenMP_C_FLAGS})
-endif()
-list(APPEND MLUOP_PC_LIBS_PRIVATE -pthread)
-list(JOIN MLUOP_PC_LIBS_PRIVATE " " MLUOP_PC_LIBS_PRIVATE)
+list(JOIN openmp_runtime " " MLUOP_PC_LIBS_PRIVATE)
+string(PREPEND MLUOP_PC_LIBS_PRIVATE "-lm -pthread ")
 file(RELATIVE_PATH MLUOP_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" MLUOP_PC_PREFIX "${MLUOP_PC_PREFIX}")
 configure_file(c_src/cmake/mluops.pc.in generated/mluops.pc @ONLY)

@@ -7,7 +7,15 @@ if(CMAKE_VERSION VERSION_LESS 3.26)
 endif()
 # The stable ABI is that of Python 3.10: with a later one Python.h no longer declares all that
 # cffi's code uses.
-find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.SABIModule)
+find_package(Python 3.11 COMPONENTS Interpreter Development.SABIModule)
+if(NOT Python_Interpreter_FOUND)
+  message(FATAL_ERROR "the Python extension needs Python 3.11 or later, and there is none")
+elseif(NOT Python_FOUND)
+  message(
+    FATAL_ERROR
+      "Python.h of ${Python_EXECUTABLE} is not installed: the Python extension needs the headers of "
+      "that Python. Debian, Ubuntu: apt-get install python3-dev; Fedora: dnf install python3-devel")
+endif()
 
 set(native_source ${PROJECT_BINARY_DIR}/generated/_native.c)
 add_custom_command(
@@ -17,10 +25,23 @@ add_custom_command(
   DEPENDS c_src/cmake/generate_native.py include/mlu_op.h include/mlu_op_cpu.h include/cnrt.h
   VERBATIM)
 
-Python_add_library(_native MODULE USE_SABI 3.10 WITH_SOABI ${native_source})
-target_link_libraries(_native PRIVATE mluops)
+# Looks at the sources in every build: what it writes changes when one of them has changed.
+set(build_id_source ${PROJECT_BINARY_DIR}/generated/build_id.c)
+add_custom_target(
+  mluops_build_id
+  COMMAND Python::Interpreter ${PROJECT_SOURCE_DIR}/pymluops/_build_id.py ${PROJECT_SOURCE_DIR}
+          ${build_id_source}
+  BYPRODUCTS ${build_id_source}
+  VERBATIM)
+
+Python_add_library(_native MODULE USE_SABI 3.10 WITH_SOABI ${native_source} ${build_id_source})
+target_link_libraries(_native PRIVATE mluops mluops_exact ${CMAKE_DL_LIBS})
 # The module needs no host runtime, though programs that link mluops get it.
 target_link_options(_native PRIVATE LINKER:--as-needed)
-set_target_properties(_native PROPERTIES C_VISIBILITY_PRESET hidden
+# DT_RPATH instead of DT_RUNPATH: what is in LD_LIBRARY_PATH comes later, such as the accelerator's
+# own libmluops.so. It is in the module from the start: a later change leaves traces of the build's
+# folder, and two builds of the same sources would differ.
+target_link_options(_native PRIVATE LINKER:--disable-new-dtags)
+set_target_properties(_native PROPERTIES C_VISIBILITY_PRESET hidden BUILD_WITH_INSTALL_RPATH ON
                                          INSTALL_RPATH $ORIGIN/${CMAKE_INSTALL_LIBDIR})
 install(TARGETS _native DESTINATION . COMPONENT python)

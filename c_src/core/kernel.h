@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__ + 0 > 0
+#error "results would be wrong with -ffast-math or -Ofast: CMakeLists.txt undoes them"
+#endif
+
 /* A kernel does the items [begin, end) of its job. It gets plain pointers, cannot fail, and knows
    no handle, descriptor or thread. `scratch` belongs to the calling thread: 64-byte aligned,
    uninitialised, as large as its job asked for. What an item computes does not depend on the range
