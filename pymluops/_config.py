@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this installation is, and how C programs are built against it."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -64,14 +65,22 @@ def pkgconfig_dir() -> Path:
 
 
 def cflags() -> str:
-    """Return the compiler flags of a C program that uses the library."""
-    return f"-I{include_path()}"
+    """Return the compiler flags of a C program that uses the library, quoted for a shell."""
+    return shlex.quote(f"-I{include_path()}")
 
 
 def libs() -> str:
     """Return the linker flags of such a program, which finds the library again when it runs."""
+    # DT_RPATH instead of DT_RUNPATH: it comes before LD_LIBRARY_PATH, in which there may be a
+    # libmluops.so of the accelerator.
+    rpath = f"-Wl,-rpath,{lib_dir()},--disable-new-dtags"
     names = [name for name in _LIBRARIES if (lib_dir() / f"lib{name}.so").exists()]
-    return f"-L{lib_dir()} -Wl,-rpath,{lib_dir()} " + " ".join(f"-l{name}" for name in names)
+    return shlex.join([f"-L{lib_dir()}", rpath, *(f"-l{name}" for name in names)])
+
+
+def loaded_library() -> Path:
+    """Return the path of the library that this process runs, as the loader says."""
+    return Path(_text(lib.pymluops_library_file())).resolve()
 
 
 def facts() -> dict[str, str]:
@@ -87,7 +96,7 @@ def facts() -> dict[str, str]:
         "built with": _text(lib.mluOpCpuGetBuildInfo()),
         "instruction set": f"{handle.isa_name} (supported: {' '.join(supported_isas())})",
         "threads": str(handle.num_threads),
-        "library": str(library_path()),
+        "library": _library_in_use(),
         "headers": str(include_path()),
         "Python": f"{platform.python_version()} on {platform.platform()}",
         "NumPy": np.__version__,
@@ -102,6 +111,12 @@ def show_config() -> None:
     width = max(map(len, entries))
     for name, value in entries.items():
         print(f"{name:<{width}}  {value}")
+
+
+def _library_in_use() -> str:
+    if loaded_library() == library_path().resolve():
+        return str(library_path())
+    return f"{loaded_library()} (WARNING: expected {library_path()}, which this package came with)"
 
 
 def _version(distribution: str) -> str:

@@ -32,6 +32,22 @@ def test_nothing_but_the_c_runtime_is_needed() -> None:
     assert "libmluops.so" in needed(PACKAGE / "_native.abi3.so")
 
 
+def test_libraries_are_what_their_names_say() -> None:
+    """No linker scripts: who scans a wheel expects ELF files."""
+    names = {"libmluops.so", "libcnrt.so", "libcndrv.so"}
+    assert {path.name for path in (PACKAGE / "lib").glob("*.so*")} == names
+    for name in names:
+        with (PACKAGE / "lib" / name).open("rb") as library:
+            assert library.read(4) == b"\x7fELF", name
+    assert "libcnrt.so" in needed(PACKAGE / "lib/libcndrv.so")
+
+
+def test_nothing_is_left_of_the_build_folder() -> None:
+    """The same sources make the same files: no path of the build stands in them."""
+    for path in PACKAGE.glob("**/*.so"):
+        assert str(ROOT).encode() not in path.read_bytes(), path
+
+
 def test_ctypes_loads_it() -> None:
     library = ctypes.CDLL(str(LIBRARY))
     handle = ctypes.c_void_p()
