@@ -5,6 +5,7 @@
     python benchmarks/bench.py --only forward               names that contain a text
     python benchmarks/bench.py --isa avx512,avx2 --threads 1,2 --dtype float32,float16
     python benchmarks/bench.py --library old.so --library new.so    two builds in one run
+    python benchmarks/bench.py --cache ,500000000           as with another last-level cache
     python benchmarks/bench.py --group sweep                the sweeps instead of the table
 
 Columns of one case are timed in turn, round by round, so that noise hits all of them alike; ratios
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--isa", default="")
     parser.add_argument("--threads", default="0")
+    parser.add_argument("--cache", default="")
     parser.add_argument("--library", action="append")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
@@ -99,11 +101,11 @@ def main() -> None:
             arguments = case.make(np.dtype(dtype))
             with ExitStack() as stack:
                 columns = {}
-                for (i, library), isa, count in itertools.product(
-                    enumerate(libraries), options.isa.split(","), threads
+                for (i, library), isa, count, cache in itertools.product(
+                    enumerate(libraries), options.isa.split(","), threads, options.cache.split(",")
                 ):
-                    handle = stack.enter_context(library.handle(isa or None, count))
-                    label = f"{dtype} {isa or 'best'} t{count or '*'} lib{i}"
+                    handle = stack.enter_context(library.handle(isa, count, cache))
+                    label = f"{dtype} {isa or 'best'} t{count or '*'} lib{i} {cache}"
                     call = Call(library, handle, case.api, arguments)
                     columns[label] = stack.enter_context(closing(call))
                 result = measure(columns, options.rounds)

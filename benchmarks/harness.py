@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import cffi
 import numpy as np
@@ -94,18 +95,13 @@ class Library:
             raise RuntimeError(f"status {status}: {message}")
 
     @contextmanager
-    def handle(self, isa: str | None, threads: int) -> Iterator[Any]:
-        """A handle whose kernels are those of `isa` (None: the best)."""
-        before = os.environ.pop("MLUOP_CPU_ISA", None)
-        if isa is not None:
-            os.environ["MLUOP_CPU_ISA"] = isa
+    def handle(self, isa: str, threads: int, cache: str = "") -> Iterator[Any]:
+        """A handle whose kernels are those of `isa` ("": the best), for a last-level cache of so
+        many bytes ("": the machine's)."""
+        wanted = {"MLUOP_CPU_ISA": isa, "MLUOP_CPU_CACHE_BYTES": cache}
         pointer = self.ffi.new("mluOpHandle_t *")
-        try:
+        with mock.patch.dict(os.environ, wanted):
             self.check(self.lib.mluOpCreate(pointer))
-        finally:
-            os.environ.pop("MLUOP_CPU_ISA", None)
-            if before is not None:
-                os.environ["MLUOP_CPU_ISA"] = before
         self.check(self.lib.mluOpCpuSetNumThreads(pointer[0], threads))
         try:
             yield pointer[0]

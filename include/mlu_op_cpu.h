@@ -96,6 +96,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num
  */
 const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
 
+/*
+ * How large the last-level cache is, a handle learns from the system when it is created. Results of
+ * calls that read and write more than half of it, or more than 48 MiB, are written past the caches.
+ * The environment variable MLUOP_CPU_CACHE_BYTES takes the place of that size, for tests: 0 sends
+ * all results past the caches. It changes no bit of a result. mluOpCreate returns
+ * MLUOP_STATUS_BAD_PARAM if it is not a number of bytes.
+ */
+
 /**
  * The instruction sets that this build has kernels for and this CPU can run, best first,
  * separated by spaces, such as "avx512 avx2 baseline". A constant string.

@@ -244,6 +244,15 @@ bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rule
   return true;
 }
 
+int64_t mluop_tensor_bytes(const struct mluop_call *call) {
+  int64_t bytes = 0;
+  for (int i = 0; i < MLUOP_MAX_TENSORS; i++) {
+    const struct mluOpTensorStruct *desc = call->tensors[i].desc;
+    if (desc != NULL) bytes += desc->element_num * (int64_t)mluop_dtype_size(desc->dtype);
+  }
+  return bytes;
+}
+
 mluOpStatus_t mluop_no_scratch(const struct mluop_call *call, size_t bytes) {
   return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "no memory for %zu bytes to work in",
                     bytes);

@@ -1,44 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdio.h>
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 
 #include "internal.h"
 
 enum { SCRATCH_ALIGNMENT = 64 };
 
-/* Used where the system does not tell the size of its last-level cache. */
-static const size_t usual_cache_bytes = (size_t)32 << 20;
-
-/* Of the cache that this CPU reaches. (sysconf counts all of a socket, which may have many.) Read
-   once, since opening the file takes longer than all else in mluOpCreate. */
-static size_t cache_bytes;
-static pthread_once_t cache_once = PTHREAD_ONCE_INIT;
-
-static void read_cache_bytes(void) {
-  size_t kilobytes = 0;
-  FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
-  if (file != NULL) {
-    if (fscanf(file, "%zuK", &kilobytes) != 1) kilobytes = 0;
-    fclose(file);
-  }
-  cache_bytes = kilobytes > 0 ? kilobytes << 10 : usual_cache_bytes;
-}
-
 mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   static const char api[] = "mluOpCreate";
   if (handle == NULL) return mluop_null_argument(api, "handle");
   struct mluOpContext initial = {.atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED,
                                  .round_mode = MLUOP_ROUND_HALF_TO_EVEN};
-  const mluOpStatus_t status = mluop_choose_isa(api, &initial);
+  mluOpStatus_t status = mluop_choose_isa(api, &initial);
+  if (status == MLUOP_STATUS_SUCCESS) {
+    status = mluop_choose_cache_share(api, &initial.cache_share);
+  }
   if (status != MLUOP_STATUS_SUCCESS) return status;
   struct mluOpContext *context = malloc(sizeof(*context));
   if (context == NULL) {
     return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a handle");
   }
-  pthread_once(&cache_once, read_cache_bytes);
-  initial.cache_bytes = cache_bytes;
   *context = initial;
   *handle = context;
   return MLUOP_STATUS_SUCCESS;

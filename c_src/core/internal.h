@@ -23,10 +23,10 @@ struct mluOpContext {
   cnrtQueue_t queue;
   mluOpAtomicsMode_t atomics_mode;
   mluOpQuantizeRoundMode_t round_mode;
-  int num_threads;    /* 0: the default */
-  bool used_threads;  /* since it was made: see mluop_release_threads */
-  size_t cache_bytes; /* of the last-level cache: results beyond it are worth streaming */
-  void *scratch;      /* see mluop_scratch */
+  int num_threads;     /* 0: the default */
+  bool used_threads;   /* since it was made: see mluop_release_threads */
+  int64_t cache_share; /* see mluop_exceeds_caches */
+  void *scratch;       /* see mluop_scratch */
   size_t scratch_size;
 };
 
@@ -74,6 +74,16 @@ mluOpStatus_t mluop_prepare_descriptor(const char *api, mluOpTensorDescriptor_t 
 /* isa.c: stores in the handle the best instruction set that this CPU has, or the one that the
    environment variable MLUOP_CPU_ISA names. On failure a message has been left. */
 mluOpStatus_t mluop_choose_isa(const char *api, mluOpHandle_t handle);
+
+/* cache.c: the bytes of the last-level cache that a call may count on: half of it, at most 48 MiB.
+   The environment variable MLUOP_CPU_CACHE_BYTES takes the place of its size. On failure a message
+   has been left. */
+mluOpStatus_t mluop_choose_cache_share(const char *api, int64_t *share);
+
+/* Whether a call that reads and writes so many bytes needs more than that. Then its results are
+   written past the caches, and what it needs next is worth a prefetch. This changes no bit of a
+   result. */
+bool mluop_exceeds_caches(mluOpHandle_t handle, int64_t bytes);
 
 /* handle.c: memory that stays with the handle, aligned to 64 bytes, uninitialised, and valid until
    the next call with this handle. NULL when there is none (no message is left). */

@@ -98,13 +98,13 @@ static int64_t choose_samples(struct border_align_args *args) {
   return samples;
 }
 
-/* What to do about results, or whatever a call touches, that are too many for the caches. */
+/* What to do if tensors do not fit the caches. Only results of whole lines can go past these. */
 static void choose_stores(const struct mluop_call *call, struct border_align_args *args,
-                          int64_t results, int64_t touched, const void *first, const void *second) {
+                          const void *first, const void *second) {
   const uintptr_t addresses = (uintptr_t)first | (uintptr_t)second;
-  args->large = (size_t)touched > call->handle->cache_bytes;
-  args->stream = (size_t)results > call->handle->cache_bytes && !args->is_half &&
-                 addresses % 64 == 0 && args->C % CACHE_LINE_FLOATS == 0;
+  args->large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  args->stream =
+      args->large && !args->is_half && addresses % 64 == 0 && args->C % CACHE_LINE_FLOATS == 0;
 }
 
 /* Runs a kernel over the planned lists of borders; `extra` is what a thread needs besides its
@@ -162,8 +162,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
       .map = input, .boxes = boxes, .rows_out = output, .argmax_out = argmax_idx};
   set_args(&call, &args);
   const int64_t borders = args.N * args.K * 4, samples = choose_samples(&args);
-  const int64_t results = borders * args.C * 8;
-  choose_stores(&call, &args, results, results, output, argmax_idx);
+  choose_stores(&call, &args, output, argmax_idx);
   struct mluop_job job = {.kernel = border_align_forward[handle->isa],
                           .count = borders,
                           .grain = mluop_grain(BLOCK_COST, FIXED_COST + samples * args.C),
@@ -239,7 +238,7 @@ mluOpStatus_t mluOpBorderAlignBackward(
   find_bad_argmax(&call, &args, &bad);
   if (bad < elements) return fail_argmax(&call, &args, bad);
   if (args.C < FEW_CHANNELS && sums_of_list(&args) <= FEW_SUMS) return run_few(&call, &args);
-  choose_stores(&call, &args, elements * 4, elements * 12, grad_input, NULL);
+  choose_stores(&call, &args, grad_input, NULL);
   const int64_t lines = 2 * (args.H + args.W) * args.blocks * args.N;
   const int64_t line_cost = elements / lines * COST_OF_GRADIENT;
   const int64_t fair = lines / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(handle));

@@ -37,7 +37,7 @@ struct border_align_args {
   int64_t N, H, W, C, K;
   int32_t pool_size;
   int is_half;
-  int large;  /* the results do not fit the caches: what is needed next is fetched ahead */
+  int large;  /* tensors do not fit the caches: what is needed next is fetched ahead */
   int stream; /* ... and lie so that whole vectors of them can go past the caches */
 
   /* List n * 4 + b: the boxes of image n, ordered by the line of border b, those without a line

@@ -168,6 +168,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
+  args.large = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call));
   const struct carafe_shape *a = &args.shape;
   int64_t floats;
   mluop_kernel *kernel = mluop_carafe_plan_forward(handle, &args, &floats);
@@ -196,12 +197,14 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                   [GRAD_MASK] = {"grad_mask", grad_mask_desc, grad_mask, .output = true}}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
-  struct carafe_backward_args args = {.shape = shape_of(&call),
-                                      .input = input,
-                                      .mask = mask,
-                                      .grad_output = grad_output,
-                                      .grad_input = grad_input,
-                                      .grad_mask = grad_mask};
+  struct carafe_backward_args args = {
+      .shape = shape_of(&call),
+      .input = input,
+      .mask = mask,
+      .grad_output = grad_output,
+      .grad_input = grad_input,
+      .grad_mask = grad_mask,
+      .large = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call))};
   const struct carafe_shape *a = &args.shape;
   int64_t floats;
   mluop_kernel *kernel = mluop_carafe_plan_backward(handle, &args, &floats);

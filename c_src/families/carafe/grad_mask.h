@@ -190,7 +190,7 @@ static void mask_segment(struct mask_row *m, int64_t begin, int64_t end) {
   const int64_t tiles = S > 1 ? (end - begin) * chunks : carafe_div_up(end - begin, DOT_PIXELS);
   const int64_t steps = tiles * m->item->groups * carafe_div_up(a->C, m->args->part);
   int64_t offset[DOT_PIXELS];
-  const int64_t lines = m->args->ask ? m->ahead.lines : 0;
+  const int64_t lines = m->args->large ? m->ahead.lines : 0;
   const int64_t count = rows.end - rows.begin;
   const int64_t runs = S > 1 && K <= LISTED_K ? count * K / TAPS : count * carafe_div_up(K, TAPS);
   m->ahead_lines = carafe_div_up(lines, steps * carafe_max(runs, 1));

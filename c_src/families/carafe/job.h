@@ -44,6 +44,7 @@ struct carafe_forward_args {
   struct carafe_plan plan;
   const void *input, *mask;
   void *output;
+  int large;   /* the tensors do not fit the caches */
   int stream;  /* the output is written past the caches */
   int grouped; /* masks are read in their order: all groups of a column before the next column */
 };
@@ -54,7 +55,7 @@ struct carafe_backward_args {
   int64_t part;            /* channels of a group that are done together */
   const void *input, *mask, *grad_output;
   void *grad_input, *grad_mask;
-  int ask; /* tensors do not stay in the caches: what comes next is asked for */
+  int large; /* the tensors do not fit the caches: what comes next is asked for */
 };
 
 static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -6,7 +6,6 @@
 enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
 enum {
   MIN_JOINED_CHANNELS = 48,
-  MIN_STREAMED_K = 5,
   MOST_CONVERTED_TAPS = 100,
   MIN_PACKED_PIXELS = 9,
   MIN_TURNED_CHANNELS = 48
@@ -86,38 +85,28 @@ static int can_stream(int vector_floats, const struct carafe_shape *a, const voi
 }
 
 /* Vectors of the input that lie across two lines take two loads each: they are packed as well, if
-   that saves more than it costs. The output goes past the caches if it fills more than half of
-   them, or if all tensors of the call do and the products take longer than memory. Only whole lines
-   may go: where the output is not aligned to them, rows of the input are turned by as many channels
-   as it is off. That is free where they are packed anyway, where rows in place are as far off,
-   since their vectors are whole lines then as well, and where they are converted; it is cheap for
-   floats that serve several pixels of the output. Others are packed for it only if the output fills
-   half of the caches alone; not small groups, which have as many lines of two as others, and halves
-   only if they serve many pixels. */
+   that saves more than it costs. If tensors do not fit the caches, the output goes past them. Only
+   whole lines may go: where the output is not aligned to them, rows of the input are turned by as
+   many channels as it is off. That is free where they are packed anyway, where rows in place are as
+   far off, since their vectors are whole lines then as well, and where they are converted. Others
+   are packed for it; not small groups, which have as many lines of two as others, and halves only
+   if they serve many pixels. */
 static void plan_channels(mluOpHandle_t handle, struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
-  const int64_t pixels = a->N * a->H * a->W, pixels_out = pixels * a->S * a->S;
-  const int64_t output = pixels_out * a->G * a->C;
-  const int64_t all = output + pixels * a->G * a->C + pixels_out * a->G * a->K * a->K;
-  const int64_t half_of_cache = (int64_t)(handle->cache_bytes / 2) / element_bytes(a);
   const size_t line = CARAFE_PAD * sizeof(float);
   const size_t off = (uintptr_t)args->output % line, input_off = (uintptr_t)args->input % line;
   struct carafe_plan *plan = &args->plan;
   const int threads = mluop_num_threads(handle);
-  const int large = all > half_of_cache;
-  args->grouped = is_grouped(a, large);
-  *plan = plan_of(handle->vector_floats, a, large);
+  args->grouped = is_grouped(a, args->large);
+  *plan = plan_of(handle->vector_floats, a, args->large);
   const int crosses = !a->is_half && input_off != 0 && a->K * a->K * a->S * a->S >= MIN_PACKED_TAPS;
   int in_place = 0;
   if (can_stream(handle->vector_floats, a, args->output)) {
     in_place = !plan->packed && (a->is_half || off == input_off) && joins(handle->vector_floats, a);
-    const int is_free = off == 0 || in_place || plan->packed || crosses;
-    const int is_cheap =
-        (is_free || (!a->is_half && a->S > 1)) && (a->K >= MIN_STREAMED_K || threads == 1);
     const int must_pack = a->is_half && !plan->packed && !in_place && off != 0;
     const int too_dear = (must_pack && a->S * a->S < MIN_PACKED_PIXELS) ||
                          (off != 0 && a->G > 1 && a->C < MIN_TURNED_CHANNELS);
-    args->stream = !too_dear && (is_cheap ? all : output) > half_of_cache;
+    args->stream = args->large && !too_dear;
     if (args->stream || (in_place && !a->is_half)) {
       plan->turn = (int64_t)off / element_bytes(a);
     }

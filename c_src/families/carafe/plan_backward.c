@@ -74,13 +74,6 @@ static void plan_columns(struct carafe_backward_args *args, int threads) {
   args->plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
 }
 
-/* Whether the tensors fill more than half of the last cache. */
-static int is_large(const struct carafe_shape *a, size_t cache_bytes) {
-  const int64_t taps = a->K * a->K, pixel = a->C + 2 * taps; /* of grad_output and both masks */
-  const int64_t elements = a->N * a->H * a->W * a->G * (2 * a->C + a->S * a->S * pixel);
-  return elements * (a->is_half ? 2 : 4) > (int64_t)(cache_bytes / 2);
-}
-
 mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
                                          int64_t *floats) {
   const struct carafe_shape *a = &args->shape;
@@ -96,7 +89,6 @@ mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_bac
     return carafe_backward_columns[handle->isa];
   }
   plan_channels(args, threads);
-  args->ask = is_large(a, handle->cache_bytes);
   const int64_t wide =
       carafe_grads_size(args) + carafe_input_floats(args) + carafe_sums_floats(args);
   *floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(args));

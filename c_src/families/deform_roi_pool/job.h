@@ -58,7 +58,7 @@ struct deform_roi_pool_slopes {
 struct deform_roi_pool_tiles {
   int shift_h, shift_w;        /* a tile has 2^shift_h rows and 2^shift_w columns */
   int64_t down, across, count; /* tiles of an image, and of all */
-  size_t buffer_bytes;         /* for the sums of a tile; 0 if they are in place */
+  size_t buffer_bytes;         /* for the sums of a tile, unless they are in place */
   int64_t lists;               /* one for each tile, then one for each image */
   int64_t max_tiles;           /* that one bin is in the lists of; less than 2^16 */
   int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
@@ -110,7 +110,7 @@ struct deform_roi_pool_args {
   int64_t sampling_ratio;
   float spatial_scale, gamma;
   int is_half;
-  int stream;                   /* a float result is larger than the caches */
+  int stream;                   /* a float result is written past the caches */
   int in_place;                 /* grad_input is cleared first, and its tiles are added to it */
   int dense;                    /* tiles are cleared as a whole, not the pixels that are touched */
   int64_t parts, part_channels; /* forward: the channels of a bin are shared out */

@@ -79,11 +79,6 @@ size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_a
   const int64_t samples = args->sampling_ratio > 0 ? args->sampling_ratio : INT32_MAX;
   args->max_taps_h = mluop_min(2 * args->H, 4 * samples);
   args->max_taps_w = mluop_min(2 * args->W, 4 * samples);
-  const int64_t floats =
-      (args->grad_input != NULL ? args->N * args->H * args->W : mluop_deform_roi_pool_bins(args)) *
-      args->C;
-  args->stream = !args->is_half && (size_t)floats * sizeof(float) > handle->cache_bytes;
-  args->in_place = args->grad_input != NULL && !args->is_half && !args->stream && args->C >= 16;
   cut_blocks(args);
   if (args->grad_input != NULL) mluop_deform_roi_pool_cut_tiles(args);
   struct deform_roi_pool_arena arena = {NULL, 0};
@@ -110,14 +105,20 @@ static double bin_pixels(const struct deform_roi_pool_args *args) {
   return pixels / (double)args->R;
 }
 
-/* Forward prefetches the rows of a map that is larger than the caches and needed as a whole. With
-   many pixels per bin, most come from the caches, and prefetching costs what it saves. */
-static int worth_looking_ahead(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
-  const int64_t pixels = args->N * args->H * args->W;
-  const int64_t map_bytes = pixels * args->C * (args->is_half ? 2 : 4);
-  return args->output != NULL && args->keys != NULL && (size_t)map_bytes > handle->cache_bytes &&
-         args->bin_pixels < MANY_PIXELS &&
-         args->bin_pixels * (double)mluop_deform_roi_pool_bins(args) > 2.0 * (double)pixels;
+/* What to do if the tensors, of the map the part that bins need, do not fit the caches. Forward
+   prefetches the rows of a map that is needed as a whole: with many pixels per bin, most come from
+   the caches, and prefetching costs what it saves. */
+static void plan_for_caches(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+  const double map = (double)(args->N * args->H * args->W);
+  const double bins = (double)mluop_deform_roi_pool_bins(args), visits = args->bin_pixels * bins;
+  double pixels = bins + (visits < map ? visits : map);
+  if (args->grad_input != NULL) pixels += map;
+  const int64_t bytes = (int64_t)pixels * args->C * (args->is_half ? 2 : 4);
+  const int large = mluop_exceeds_caches(handle, bytes);
+  args->stream = large && !args->is_half;
+  args->in_place = args->grad_input != NULL && !large && !args->is_half && args->C >= 16;
+  args->look_ahead = large && args->output != NULL && args->keys != NULL &&
+                     args->bin_pixels < MANY_PIXELS && visits > 2.0 * map;
 }
 
 void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
@@ -132,7 +133,7 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
                           .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
   args->bin_pixels = bin_pixels(args);
-  args->look_ahead = worth_looking_ahead(handle, args);
+  plan_for_caches(handle, args);
   job.count = 1;
   if (args->keys != NULL) {
     job.kernel = deform_roi_pool_sort[handle->isa];

@@ -82,8 +82,7 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
         mluop_deform_roi_pool_take(arena, bins * tiles->max_tiles, sizeof(*tiles->slopes));
   }
   const int64_t stride = mluop_div_up(args->C, 16) * 16;
-  tiles->buffer_bytes =
-      args->in_place ? 0 : (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
+  tiles->buffer_bytes = (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
   const int64_t taps = DEFORM_ROI_POOL_BATCH_TAPS + args->max_taps_h + args->max_taps_w;
   return tiles->buffer_bytes + sizeof(struct deform_roi_pool_batch) +
          (size_t)taps * sizeof(struct deform_roi_pool_tap);
@@ -136,9 +135,10 @@ void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_poo
   list_bins(handle, args);
   if (args->in_place) clear(handle, args);
   const bool by_pixel = worth_sorting(args);
-  args->dense = args->in_place || visits_per_pixel(args) >= 1.0;
-  /* In place few bins mostly wait for memory: in two jobs their work is shared out better. */
-  if (!by_pixel && args->in_place && args->C >= FEW_CHANNELS) args->tiles.slopes = NULL;
+  const bool few_visits = visits_per_pixel(args) < 1.0;
+  args->dense = args->in_place || !few_visits;
+  /* Few bins mostly wait for memory: in two jobs their work is shared out better. */
+  if (!by_pixel && few_visits && args->C >= FEW_CHANNELS) args->tiles.slopes = NULL;
   const int64_t items = args->tiles.count;
   const int64_t shares = 16 * (int64_t)mluop_num_threads(handle);
   int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);

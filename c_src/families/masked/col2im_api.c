@@ -144,7 +144,7 @@ mluOpStatus_t mluOpMaskedCol2imForward(
       .H = mluop_extent(&call, 'H'),
       .W = mluop_extent(&call, 'W'),
       .M = mluop_extent(&call, 'M'),
-      .stream = (size_t)(im_desc->element_num * element_size) > handle->cache_bytes,
+      .stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call)),
   };
   const uint32_t seen = look_at_positions(handle, &args);
   if (seen & MASKED_COL2IM_BEYOND) {

@@ -99,9 +99,9 @@ static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
   const bool sparse = args->M > 4 && args->M * PICKED_FROM < plane;
   int64_t cost = mluop_max(row_bytes, SHORT_ROW_BYTES * mluop_min(args->M, 4)), items = args->C;
   cost *= args->kernel_h * args->kernel_w;
-  const size_t feature_bytes = (size_t)(args->C * plane * args->element_size);
+  const int64_t feature_bytes = args->C * plane * args->element_size;
   /* Planes beyond the caches had better be read one after the other if positions jump about. */
-  if (feature_bytes > handle->cache_bytes / 2 && args->M > LONG_ROW && args->C >= threads &&
+  if (mluop_exceeds_caches(handle, feature_bytes) && args->M > LONG_ROW && args->C >= threads &&
       in_disorder(args)) {
     args->share = MASKED_IM2COL_PLANES;
   } else if (args->C >= CHANNELS_PER_THREAD * threads) {
@@ -174,7 +174,7 @@ mluOpStatus_t mluOpMaskedIm2colForward(
       .kernel_w = kernel_w,
       .pad_h = pad_h,
       .pad_w = pad_w,
-      .stream = (size_t)(data_col_desc->element_num * element_size) > handle->cache_bytes,
+      .stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call)),
   };
   flatten_short_rows(handle, &args);
   run(handle, &args);

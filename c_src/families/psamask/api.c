@@ -7,7 +7,8 @@ enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H *
 
 enum {
   BLOCK_BYTES = 1 << 18, /* worth a second thread */
-  NEAR_BYTES = 1 << 21   /* so near that a prefetch costs more than the wait */
+  NEAR_BYTES = 1 << 21,  /* so near that a prefetch costs more than the wait */
+  LINES_BYTES = 5 << 20  /* from here on, whole lines are the better way to distribute */
 };
 
 static const struct mluop_rule rules[] = {
@@ -44,10 +45,11 @@ static const struct mluop_rule backward_data_rules[] = {
 
 /* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
    the lines where they begin. */
-static size_t moved_bytes(const struct psamask_args *a, bool forward) {
+static int64_t moved_bytes(const struct psamask_args *a, bool forward) {
   const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
   const int64_t row = mluop_min(a->w_mask, forward ? a->W + 16 : a->W);
-  return (size_t)(a->N * a->H * a->W * (target + mluop_min(a->h_mask, a->H) * row)) * sizeof(float);
+  const int64_t floats = target + mluop_min(a->h_mask, a->H) * row;
+  return a->N * a->H * a->W * floats * (int64_t)sizeof(float);
 }
 
 static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
@@ -66,14 +68,14 @@ static void run(const struct mluop_call *call, bool forward, const void *source,
   const int64_t row = forward ? args.H * args.W : args.h_mask * args.w_mask;
   if (row == 0) return;
   const bool distributes = mluop_integer_of(call, "psa_type") == 1;
-  const size_t moved = moved_bytes(&args, forward);
+  const int64_t moved = moved_bytes(&args, forward);
   struct mluop_job job = {.kernel = all[forward][distributes][handle->isa],
                           .args = &args,
                           .count = args.N * args.H * args.W,
                           .grain = mluop_grain(BLOCK_BYTES, row * (int64_t)sizeof(float)),
                           .schedule = MLUOP_STATIC};
   args.prefetch = moved > NEAR_BYTES;
-  if (moved > handle->cache_bytes) {
+  if (mluop_exceeds_caches(handle, moved) || (forward && distributes && moved > LINES_BYTES)) {
     /* Without room to stream from, results take the way through the caches. */
     job.scratch_stride = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
     job.scratch = mluop_scratch(handle, (size_t)mluop_num_threads(handle) * job.scratch_stride);

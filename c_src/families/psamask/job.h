@@ -13,7 +13,7 @@ struct psamask_args {
   float *target;
   int64_t N, H, W, h_mask, w_mask;
   int prefetch; /* the source is not near */
-  int stream;   /* source and target are larger than the caches */
+  int stream;   /* the target is written past the caches */
 };
 
 /* Bytes of scratch that the kernels need for each thread to stream. Collect uses half: the buffers
