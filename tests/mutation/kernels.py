@@ -21,7 +21,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation_kernels"
 SOURCE = WORK / "source"
 LOG = WORK / "last.log"
-COPIED = ("c_src", "include", "tests", "benchmarks", "CMakeLists.txt", "pyproject.toml")
+NOT_COPIED = ("build", "dist")  # nor what begins with a point
 ARM = platform.machine() in ("aarch64", "arm64")
 ISAS = ("neon",) if ARM else ("avx512", "avx2", "baseline")  # the first has the most paths
 # Files that are compiled for some instruction sets only; their lines live nowhere else.
@@ -44,7 +43,7 @@ LIVES = {
     "simd_neon": ("neon",),
 }
 VECTOR_TESTS = sorted(path.stem for path in (ROOT / "tests/vector").glob("test_*.c"))
-BUILD_LIMIT, LEAST_LIMIT = 900, 120  # seconds
+BUILD_LIMIT, PROGRAM_LIMIT, PYTEST_LIMIT = 900, 60, 600  # seconds
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,9 @@ def mutants(parts: list[str]) -> list[list[Mutant]]:
 def copy_tree() -> None:
     """Make the copy equal to the tree; files that are equal already are not touched."""
     wanted = set()
-    for top in COPIED:
-        here = ROOT / top
+    for here in ROOT.iterdir():
+        if here.name.startswith((".", *NOT_COPIED)):
+            continue
         for path in [here] if here.is_file() else sorted(here.rglob("*")):
             if path.is_dir() or "__pycache__" in path.parts:
                 continue
@@ -146,11 +146,6 @@ def run(command: list[str], limit: float, environment: dict[str, str] | None = N
                 process.wait()
 
 
-def must(command: list[str], limit: float, environment: dict[str, str] | None = None) -> None:
-    if run(command, limit, environment) != 0:
-        sys.exit(f"{' '.join(command)} fails without any mutant\n{LOG.read_text()[-3000:]}")
-
-
 def build(isa: str) -> bool:
     """Build the library and the C tests that are used here; False if it does not compile."""
     targets = ["mluops", "test_values", *VECTOR_TESTS]
@@ -161,7 +156,8 @@ def configure(isa: str) -> None:
     # Quick to compile, and no slower to run than what the tests are written for.
     options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1", f"-DMLUOP_ISAS={isa}"]
     options += ["-DMLUOP_BUILD_TESTS=ON", "-G", "Ninja"]
-    must(["cmake", "-S", str(SOURCE), "-B", str(WORK / isa), *options], BUILD_LIMIT)
+    if run(["cmake", "-S", str(SOURCE), "-B", str(WORK / isa), *options], BUILD_LIMIT) != 0:
+        sys.exit(LOG.read_text())
 
 
 def code_bytes(isa: str) -> str:
@@ -179,47 +175,24 @@ def commands(isa: str, family: str) -> list[list[str]]:
     """Return the tests to run, the quick ones first. Without a family they are those of all."""
     programs = ["test_values"] if family else [*VECTOR_TESTS, "test_values"]
     found = [[str(WORK / isa / "tests/c" / name)] for name in programs]
+    # What is about PyTorch calls the same kernels, and takes longer.
     python = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    python.append("--ignore-glob=*torch*")
     for name in [family] if family else families():
         found.append([*python, f"tests/{name}"])
     return found
 
 
-class Tests:
-    """The tests of an instruction set and family, which pass on the library as it is."""
-
-    def __init__(self) -> None:
-        self.limits: dict[tuple[str, str], list[float]] = {}
-
-    def know(self, isa: str, family: str) -> bool:
-        return (isa, family) in self.limits
-
-    def environment(self, isa: str) -> dict[str, str]:
-        return {"LD_LIBRARY_PATH": str(WORK / isa), "OMP_WAIT_POLICY": "passive"}
-
-    def prepare(self, isa: str, family: str) -> None:
-        """Run them once without a mutant, to know that they pass and how long they take."""
-        environment = self.environment(isa)
-        used = f"import pymluops; assert pymluops.supported_isas() == ({isa!r},)"
-        must([sys.executable, "-c", used], LEAST_LIMIT, environment)
-        limits = []
-        for command in commands(isa, family):
-            begin = time.monotonic()
-            must(command, BUILD_LIMIT, environment)
-            limits.append(max(LEAST_LIMIT, 5 * (time.monotonic() - begin)))
-        self.limits[isa, family] = limits
-
-    def notice(self, isa: str, family: str) -> str:
-        """Return which test fails, or nothing."""
-        for command, limit in zip(commands(isa, family), self.limits[isa, family], strict=True):
-            status = run(command, limit, self.environment(isa))
-            if status is None:
-                return f"{Path(command[-1]).name} hangs"
-            if status != 0:
-                failed = re.findall(r"^FAILED ([^ \n]+)", LOG.read_text(errors="replace"), re.M)
-                crash = " crashes" if status < 0 else ""
-                return " ".join([Path(command[-1]).name + crash, *failed[:1]])
+def failure(command: list[str], isa: str) -> str:
+    """Run a test; return how it fails, or nothing."""
+    # Before the library that the Python package finds, however it finds it.
+    environment = {"LD_PRELOAD": str(WORK / isa / "libmluops.so"), "OMP_WAIT_POLICY": "passive"}
+    status = run(command, PYTEST_LIMIT if "pytest" in command else PROGRAM_LIMIT, environment)
+    if status == 0:
         return ""
+    failed = re.findall(r"^FAILED ([^ \n]+)", LOG.read_text(errors="replace"), re.MULTILINE)
+    how = "hangs" if status is None else "crashes" if status < 0 else "fails"
+    return " ".join([Path(command[-1]).name, how, *failed[:1]])
 
 
 class Trial:
@@ -227,38 +200,59 @@ class Trial:
 
     def __init__(self) -> None:
         self.clean: dict[str, str] = {}
-        self.tests = Tests()
+        self.passing: set[tuple[str, ...]] = set()  # tests that pass without a mutant
 
-    def prepare(self, isa: str, family: str) -> None:
-        """Build what is not changed, where that is needed to compare with."""
-        if isa not in self.clean:
-            configure(isa)
-        if not self.tests.know(isa, family):
-            if not build(isa):
-                sys.exit(LOG.read_text())
-            self.clean[isa] = code_bytes(isa)
-            self.tests.prepare(isa, family)
+    def prepare(self, isa: str) -> None:
+        """Build what is not changed, to compare with, and see that it is what Python calls."""
+        if isa in self.clean:
+            return
+        configure(isa)
+        if not build(isa):
+            sys.exit(LOG.read_text())
+        self.clean[isa] = code_bytes(isa)
+        used = f"import pymluops; assert pymluops.supported_isas() == ({isa!r},)"
+        if failure([sys.executable, "-c", used], isa):
+            sys.exit(LOG.read_text())
 
-    def verdict(self, mutant: Mutant) -> str:
-        """Try the instruction sets for which the change makes a difference, until it is noticed."""
+    def confirm(self, isa: str, command: list[str]) -> None:
+        """Make sure that a test which fails passes without the mutant."""
+        if tuple(command) in self.passing:
+            return
+        if not build(isa) or failure(command, isa):
+            sys.exit(f"{' '.join(command)} fails without any mutant\n{LOG.read_text()[-3000:]}")
+        self.passing.add(tuple(command))
+
+    def try_on(self, isa: str, mutant: Mutant) -> tuple[str, list[str]]:
+        """Return what is said about the mutant on one instruction set, and the test that fails."""
         path = SOURCE / mutant.path
         original = path.read_text()
         lines = original.split("\n")
         lines[mutant.number] = mutant.line
+        path.write_text("\n".join(lines))
+        try:
+            if not build(isa):
+                return "no build", []
+            if code_bytes(isa) == self.clean[isa]:
+                return "no change", []
+            for command in commands(isa, mutant.family):
+                if noticed := failure(command, isa):
+                    return f"caught ({isa}, {noticed})", command
+            return "SURVIVES", []
+        finally:
+            path.write_text(original)
+
+    def verdict(self, mutant: Mutant) -> str:
+        """Try the instruction sets for which the change makes a difference, until it is noticed."""
         survived = []
         for isa in mutant.isas:
-            self.prepare(isa, mutant.family)
-            path.write_text("\n".join(lines))
-            try:
-                if not build(isa):
-                    return "no build"
-                if code_bytes(isa) == self.clean[isa]:
-                    continue
-                if noticed := self.tests.notice(isa, mutant.family):
-                    return f"caught ({isa}, {noticed})"
+            self.prepare(isa)
+            said, command = self.try_on(isa, mutant)
+            if command:
+                self.confirm(isa, command)
+            if command or said == "no build":
+                return said
+            if said == "SURVIVES":
                 survived.append(isa)
-            finally:
-                path.write_text(original)
         return f"SURVIVES ({', '.join(survived)})" if survived else "no change"
 
 
