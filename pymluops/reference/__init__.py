@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators in plain NumPy and float64: independent of the C library, and slow.
 
-There is a module for each family, such as ``pymluops.reference.carafe``. A family with several
-operators has a name for each of them too: ``masked_im2col`` and ``masked_col2im`` are ``masked``.
+A reference stands in for its operator: ``pymluops.reference.carafe_forward`` takes the arguments of
+`pymluops.carafe_forward`, but for `out` and `handle`, which it does not need. It takes lists and
+arrays of float64 too. What an operator computes comes back in float64, what it moves in the dtype
+that it was given.
+
+There is a module for each family, too, such as ``pymluops.reference.carafe``. A family with several
+operators has a name for each of them: ``masked_im2col`` and ``masked_col2im`` are ``masked``.
 """
 
 import re
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pymluops._families import parts
 
@@ -21,12 +26,19 @@ def _names(family: str, module: ModuleType) -> set[str]:
 _modules = {
     name: module for family, module in parts("reference") for name in _names(family, module)
 }
-__all__ = sorted(_modules)
+_functions = {
+    name: function
+    for module in _modules.values()
+    for name, function in vars(module).items()
+    if re.fullmatch(r"[a-z]\w*_(?:for|back)ward", name)
+}
+__all__ = sorted((*_modules, *_functions))
 
 globals().update(_modules)
+globals().update(_functions)
 # `from pymluops.reference.carafe import carafe_forward` works as well.
 sys.modules.update({f"{__name__}.{name}": module for name, module in _modules.items()})
 
 if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> ModuleType: ...
+    def __getattr__(name: str) -> Any: ...

@@ -85,6 +85,17 @@ def check_same_dtype(op: str, name: str, given: Spec, other_name: str, other: Sp
         raise TypeError(message)
 
 
+def check_coordinates(op: str, name: str, given: Spec, other_name: str, other: Spec) -> None:
+    """Check the dtype of regions or boxes: that of the map, or float32 beside a narrower one."""
+    if given[1] is not torch.float32:
+        check_same_dtype(op, name, given, other_name, other)
+
+
+def compute_dtype(values: Tensor, coordinates: Tensor) -> torch.dtype:
+    """Return what to compute in: coordinates of float32 are never rounded to half."""
+    return torch.float32 if coordinates.dtype is torch.float32 else COMPUTE_DTYPES[values.dtype]
+
+
 def _plain(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 

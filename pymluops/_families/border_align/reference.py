@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pymluops._families.stand_in import floats, takes_one_image
+
 Floats = npt.NDArray[np.floating]
 Float32s = npt.NDArray[np.float32]
 
@@ -55,16 +57,24 @@ def _corners(
     ]
 
 
+def _flat(boxes: npt.ArrayLike) -> Floats:
+    """[N, H*W, 4], also of boxes [N, H, W, 4]."""
+    array = floats(boxes)
+    return array.reshape(array.shape[0], -1, array.shape[-1])
+
+
+@takes_one_image("input", "boxes", results=(0, 1))
 def border_align_forward(
-    input: Floats, boxes: Floats, pool_size: int
+    input: npt.ArrayLike, boxes: npt.ArrayLike, pool_size: int
 ) -> tuple[Float32s, npt.NDArray[np.int32]]:
     """Largest sample of every border and the first step that reaches it.
 
     ``input`` is [N, H, W, 4C], ``boxes`` [N, H*W, 4]; the results are [N, H*W, 4, C]. Samples are
     computed and compared in float32, one rounding per operation, as the choice of the operator is.
     """
-    n, height, width, channels = input.shape
-    pixels = input.astype(np.float32).reshape(n, height * width, 4, channels // 4)
+    features, boxes = floats(input), _flat(boxes)
+    n, height, width, channels = features.shape
+    pixels = features.astype(np.float32).reshape(n, height * width, 4, channels // 4)
     x, y, dx, dy = border_start_and_stride(boxes, pool_size)
     image = np.arange(n)[:, None, None]
     border = np.arange(4)
@@ -85,10 +95,11 @@ def border_align_forward(
     return best, argmax
 
 
+@takes_one_image("grad_output", "boxes", "argmax_idx")
 def border_align_backward(
-    grad_output: Floats,
-    boxes: Floats,
-    argmax: npt.NDArray[np.int32],
+    grad_output: npt.ArrayLike,
+    boxes: npt.ArrayLike,
+    argmax_idx: npt.ArrayLike,
     pool_size: int,
     height: int,
     width: int,
@@ -97,16 +108,17 @@ def border_align_backward(
 
     Points are computed in float32, sums in float64. A corner of weight 0 receives nothing.
     """
-    n, boxes_per_image, _, channels = grad_output.shape
+    gradient, boxes = np.asarray(grad_output, np.float64), _flat(boxes)
+    n, boxes_per_image, _, channels = gradient.shape
     grad_input = np.zeros((n, height * width, 4, channels))
     start_x, start_y, dx, dy = (a[..., None] for a in border_start_and_stride(boxes, pool_size))
     image, _, border, channel = np.ogrid[:n, :boxes_per_image, :4, :channels]
-    step = argmax.astype(np.float32)
+    step = np.asarray(argmax_idx).astype(np.float32)
     with np.errstate(all="ignore"):
         inside, corners = _corners(start_y + dy * step, start_x + dx * step, height, width)
         for pixel, weight in corners:
             chosen = inside & (weight != 0)
-            term = weight.astype(np.float64) * grad_output.astype(np.float64)
+            term = weight.astype(np.float64) * gradient
             where = tuple(
                 np.broadcast_to(index, chosen.shape)[chosen]
                 for index in (image, pixel, border, channel)

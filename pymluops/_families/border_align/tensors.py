@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
-    COMPUTE_DTYPES,
     Spec,
     as_input,
+    check_coordinates,
     check_dims,
     check_extents,
-    check_same_dtype,
+    compute_dtype,
     new_nhwc,
     new_tensor,
     new_zeros,
@@ -35,7 +35,7 @@ def _output_shape(input: Spec, boxes: Spec, pool_size: int) -> tuple[int, int, i
     op = "border_align"
     check_dims(op, "input", input, "N, 4 * C, H, W")
     check_dims(op, "boxes", boxes, "N, H * W, 4")
-    check_same_dtype(op, "boxes", boxes, "input", input)
+    check_coordinates(op, "boxes", boxes, "input", input)
     if pool_size < 1:
         message = f"{op}: pool_size is {pool_size}, expected 1 or more"
         raise ValueError(message)
@@ -63,7 +63,7 @@ def _forward(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tens
     argmax = _new_argmax(shape, input)
     if 0 in shape:
         return new_tensor(shape, input), argmax
-    dtype = COMPUTE_DTYPES[input.dtype]
+    dtype = compute_dtype(input, boxes)
     output = new_nhwc(shape, dtype)
     native.border_align_forward(
         to_nhwc(input, dtype), to_dense(boxes, dtype), output, argmax, pool_size
@@ -81,7 +81,7 @@ def _backward(
 ) -> Tensor:
     if grad_output.numel() == 0:
         return new_zeros(input.shape, input)
-    dtype = COMPUTE_DTYPES[input.dtype]
+    dtype = compute_dtype(input, boxes)
     grad_input = new_nhwc(input.shape, dtype)
     native.border_align_backward(
         to_nhwc(grad_output, dtype),
@@ -140,7 +140,8 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
         (N, 4 * C, H, W), float32, float16 or bfloat16; the quarters of the channels belong to
         the top, left, bottom and right borders.
     boxes : Tensor
-        (N, H * W, 4), a box (x1, y1, x2, y2) for each pixel. It gets no gradient.
+        (N, H * W, 4), a box (x1, y1, x2, y2) for each pixel. It gets no gradient. In float32
+        beside a float16 or bfloat16 ``input`` coordinates are not rounded.
     pool_size : int
         A border is sampled at ``pool_size + 1`` points, its ends included.
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pymluops._families.stand_in import takes_one_image
+
 _Array = npt.NDArray[Any]
 
 
@@ -40,6 +42,7 @@ def _split(array: npt.ArrayLike, scale: int, tail: tuple[int, ...]) -> _Array:
     return array.reshape(n, height // scale, scale, width // scale, scale, *tail)
 
 
+@takes_one_image("input", "mask")
 def carafe_forward(
     input: npt.ArrayLike,
     mask: npt.ArrayLike,
@@ -66,6 +69,7 @@ def carafe_forward(
     return output.reshape(n, s * height, s * width, channels)
 
 
+@takes_one_image("input", "mask", "grad_output", results=(0, 1))
 def carafe_backward(
     input: npt.ArrayLike,
     mask: npt.ArrayLike,

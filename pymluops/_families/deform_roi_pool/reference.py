@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pymluops._families.stand_in import floats, pair, takes_one_image
+
 _Array = npt.NDArray[Any]
 _F = np.float32
 _INT_MAX = 2**31 - 1
@@ -126,21 +128,28 @@ def _bins(
                 )
 
 
+def _pooled(both: Any, height: int | None, width: int | None) -> tuple[int, int]:
+    names = ("pooled_height", height), ("pooled_width", width)
+    return pair("deform_roi_pool", ("pooled", both), *names)
+
+
+@takes_one_image("input", results=())
 def deform_roi_pool_forward(
     input: npt.ArrayLike,
     rois: npt.ArrayLike,
-    offset: npt.ArrayLike | None,
-    pooled_height: int,
-    pooled_width: int,
-    spatial_scale: float,
-    sampling_ratio: int,
-    gamma: float,
+    offset: npt.ArrayLike | None = None,
+    pooled_height: int | None = None,
+    pooled_width: int | None = None,
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    gamma: float = 0.1,
+    pooled: Any = None,
 ) -> _Array:
     """Means of bilinear samples of an [N, H, W, C] input: [R, pooled_height, pooled_width, C]."""
-    image, rois = np.asarray(input), np.asarray(rois)
-    offset = None if offset is None else np.asarray(offset)
-    output = np.zeros((len(rois), pooled_height, pooled_width, image.shape[3]))
-    pooled = (pooled_height, pooled_width)
+    image, rois = floats(input), floats(rois)
+    offset = None if offset is None else floats(offset)
+    pooled = _pooled(pooled, pooled_height, pooled_width)
+    output = np.zeros((len(rois), *pooled, image.shape[3]))
     with np.errstate(all="ignore"):
         for b in _bins(rois, offset, image.shape, pooled, spatial_scale, sampling_ratio, gamma):
             for rows, cols, weights in b.corners():
@@ -149,24 +158,26 @@ def deform_roi_pool_forward(
     return output
 
 
+@takes_one_image("input")
 def deform_roi_pool_backward(
     grad_output: npt.ArrayLike,
     input: npt.ArrayLike,
     rois: npt.ArrayLike,
-    offset: npt.ArrayLike | None,
-    pooled_height: int,
-    pooled_width: int,
-    spatial_scale: float,
-    sampling_ratio: int,
-    gamma: float,
+    offset: npt.ArrayLike | None = None,
+    pooled_height: int | None = None,
+    pooled_width: int | None = None,
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    gamma: float = 0.1,
+    pooled: Any = None,
 ) -> tuple[_Array, _Array | None]:
     """(grad_input, grad_offset) of :func:`deform_roi_pool_forward`; the latter None like offset."""
-    image, rois = np.asarray(input), np.asarray(rois)
-    gradient = np.asarray(grad_output).astype(np.float64)
-    offset = None if offset is None else np.asarray(offset)
+    image, rois = floats(input), floats(rois)
+    gradient = np.asarray(grad_output, np.float64)
+    offset = None if offset is None else floats(offset)
     grad_input = np.zeros(image.shape)
     grad_offset = None if offset is None else np.zeros(offset.shape)
-    pooled = (pooled_height, pooled_width)
+    pooled = _pooled(pooled, pooled_height, pooled_width)
     with np.errstate(all="ignore"):
         for b in _bins(rois, offset, image.shape, pooled, spatial_scale, sampling_ratio, gamma):
             g = gradient[b.roi, b.ph, b.pw] / b.count

@@ -12,12 +12,13 @@ from torch import Tensor
 from pymluops.torch import _native_calls as native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
-    COMPUTE_DTYPES,
     Spec,
     as_input,
+    check_coordinates,
     check_dims,
     check_extents,
     check_same_dtype,
+    compute_dtype,
     new_nhwc,
     new_tensor,
     new_zeros,
@@ -37,7 +38,7 @@ def _output_shape(
     op = "deform_roi_pool"
     check_dims(op, "input", input, "N, C, H, W")
     check_dims(op, "rois", rois, "R, 5")
-    check_same_dtype(op, "rois", rois, "input", input)
+    check_coordinates(op, "rois", rois, "input", input)
     if pooled_h < 1 or pooled_w < 1:
         message = f"{op}: output_size is {(pooled_h, pooled_w)}, expected 1 or more"
         raise ValueError(message)
@@ -68,7 +69,7 @@ def _forward(
     shape = _output_shape(spec(input), spec(rois), _spec_or_none(offset), pooled_h, pooled_w)
     if 0 in shape or input.numel() == 0:
         return new_zeros(shape, input)
-    dtype = COMPUTE_DTYPES[input.dtype]
+    dtype = compute_dtype(input, rois)
     output = new_nhwc(shape, dtype)
     native.deform_roi_pool_forward(
         to_nhwc(input, dtype),
@@ -116,7 +117,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor]:
     if grad_output.numel() == 0 or input.numel() == 0:
         return new_zeros(input.shape, input), _new_grad_offset(offset, input).zero_()
-    dtype = COMPUTE_DTYPES[input.dtype]
+    dtype = compute_dtype(input, rois)
     grad_input = new_nhwc(input.shape, dtype)
     grad_offset = None if offset is None else torch.empty(offset.shape, dtype=dtype)
     native.deform_roi_pool_backward(
@@ -194,7 +195,8 @@ def deform_roi_pool(
     input : Tensor
         (N, C, H, W), float32, float16 or bfloat16.
     rois : Tensor
-        (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient.
+        (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient. In float32
+        beside a float16 or bfloat16 ``input`` coordinates are not rounded.
     offset : Tensor or None
         (R, 2, *output_size): how far each bin moves in x and in y, in sizes of its region
         times ``gamma``.

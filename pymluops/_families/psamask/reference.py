@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pymluops._families.stand_in import floats, pair, takes_one_image
+from pymluops.errors import bad_value
+
 _Array = npt.NDArray[Any]
 
 
@@ -42,24 +45,53 @@ def _move(
                 window[...] = target
 
 
-def psamask_forward(x: npt.ArrayLike, psa_type: int, h_mask: int, w_mask: int) -> _Array:
-    """Spread each pixel's mask over the map: y of shape [N, H, W, H * W].
+_TYPES = {"collect": 0, "distribute": 1}
+
+
+def _settings(
+    psa_type: int | str, h_mask: int | None, w_mask: int | None, mask_size: Any
+) -> tuple[int, int, int]:
+    kind = _TYPES.get(psa_type) if isinstance(psa_type, str) else psa_type
+    if kind not in (0, 1):
+        problem = f'{psa_type!r} given, expected "collect" (0) or "distribute" (1)'
+        raise bad_value("psamask", "psa_type", problem)
+    sizes = pair("psamask", ("mask_size", mask_size), ("h_mask", h_mask), ("w_mask", w_mask))
+    return (int(kind), *sizes)
+
+
+@takes_one_image("x")
+def psamask_forward(
+    x: npt.ArrayLike,
+    psa_type: int | str,
+    h_mask: int | None = None,
+    w_mask: int | None = None,
+    mask_size: Any = None,
+) -> _Array:
+    """Spread the mask of each pixel over the map that it attends to: [N, H, W, H*W].
 
     Position (u, v) of the mask of pixel (h, w) belongs to the map position
-    (u + h - (h_mask - 1) // 2, v + w - (w_mask - 1) // 2). `psa_type` 0 (collect) gathers a
-    pixel's mask in the row of that pixel, 1 (distribute) in that of the map position.
+    (u + h - (h_mask - 1) // 2, v + w - (w_mask - 1) // 2). "collect" (0) gathers a pixel's mask in
+    the row of that pixel, "distribute" (1) in that of the map position.
     """
-    x = np.ascontiguousarray(x)
+    x = floats(x)
     n, height, width, _ = x.shape
-    y = np.zeros((n, height, width, height * width), np.uint32)
-    _move(x.view(np.uint32), y, psa_type, h_mask, w_mask, forward=True)
-    return y.view(x.dtype)
+    y = np.zeros((n, height, width, height * width), x.dtype)
+    _move(x, y, *_settings(psa_type, h_mask, w_mask, mask_size), forward=True)
+    return y
 
 
-def psamask_backward(dy: npt.ArrayLike, psa_type: int, h_mask: int, w_mask: int) -> _Array:
-    """The gradient of psamask_forward: dx of shape [N, H, W, h_mask * w_mask]."""
-    dy = np.ascontiguousarray(dy)
+@takes_one_image("dy")
+def psamask_backward(
+    dy: npt.ArrayLike,
+    psa_type: int | str,
+    h_mask: int | None = None,
+    w_mask: int | None = None,
+    mask_size: Any = None,
+) -> _Array:
+    """Gather the gradient of `psamask_forward`: [N, H, W, h_mask*w_mask]."""
+    dy = floats(dy)
     n, height, width, _ = dy.shape
-    dx = np.zeros((n, height, width, h_mask * w_mask), np.uint32)
-    _move(dx, dy.view(np.uint32), psa_type, h_mask, w_mask, forward=False)
-    return dx.view(dy.dtype)
+    settings = _settings(psa_type, h_mask, w_mask, mask_size)
+    dx = np.zeros((n, height, width, settings[1] * settings[2]), dy.dtype)
+    _move(dx, dy, *settings, forward=False)
+    return dx
