@@ -2,6 +2,7 @@
 """The command ``pymluops``, also ``python -m pymluops``."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     config = commands.add_parser("config", help="print what a C program needs to be built")
     for name, answer in _ANSWERS.items():
         purpose = (answer.__doc__ or "").split("\n")[0].removeprefix("Return ").rstrip(".")
+        purpose = purpose.replace("``", "")
         config.add_argument(f"--{name}", action="store_true", help=purpose)
     config.set_defaults(run=_print_config)
     return parser
@@ -89,7 +91,16 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
-    return int(options.run(options))
+    try:
+        status = int(options.run(options))
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # whoever reads has seen enough
+            print(f"pymluops: {error}", file=sys.stderr)
+        # Or Python would try to write the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 if __name__ == "__main__":

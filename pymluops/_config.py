@@ -8,6 +8,7 @@ import numpy as np
 
 from pymluops import _native
 from pymluops._handle import supported_isas
+from pymluops._installation import FOLDER
 from pymluops._threads import default_handle
 from pymluops.capi import CData, ffi, lib
 
@@ -96,6 +97,7 @@ def facts() -> dict[str, str]:
         "built with": _text(lib.mluOpCpuGetBuildInfo()),
         "instruction set": f"{handle.isa_name} (supported: {' '.join(supported_isas())})",
         "threads": str(handle.num_threads),
+        "package": str(FOLDER),
         "library": _library_in_use(),
         "headers": str(include_path()),
         "Python": f"{platform.python_version()} on {platform.platform()}",

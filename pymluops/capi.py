@@ -15,7 +15,7 @@ Statuses are plain numbers here: nothing raises. Other threads run during a call
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from pymluops._native import ffi, lib
+from pymluops._installation import ffi, lib
 
 if TYPE_CHECKING:
     from pymluops._native import CData

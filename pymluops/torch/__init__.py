@@ -11,7 +11,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
-    message = "pymluops.torch needs PyTorch: pip install 'pymluops[torch]'"
+    message = "pymluops.torch needs PyTorch: pip install torch"
     raise ModuleNotFoundError(message, name="torch") from error
 
 from pymluops._families.border_align.tensors import BorderAlign, border_align

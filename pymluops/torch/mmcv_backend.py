@@ -94,8 +94,8 @@ class _Backend(ModuleType):
 
         def missing(*args: Any, **kwargs: Any) -> Any:
             message = (
-                f"mmcv._ext.{name}: pymluops has only {', '.join(NAMES)}; "
-                "install a full mmcv for this operator"
+                f"mmcv._ext.{name}: pymluops has only {', '.join(NAMES)}, "
+                "and mmcv-lite has no compiled operator of its own"
             )
             raise NotImplementedError(message)
 

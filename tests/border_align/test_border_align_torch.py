@@ -90,3 +90,21 @@ def test_the_module_describes_and_copies_itself() -> None:
         assert repr(module) == text
         assert repr(copy.deepcopy(module)) == text
         assert repr(pickle.loads(pickle.dumps(module))) == text
+
+
+def test_float32_boxes_with_half_features() -> None:
+    """Coordinates above 2048 are not rounded to the float16 of the features."""
+    features = torch.zeros(1, 4, 1, 4096, dtype=torch.float16)
+    features[..., 2049] = 1
+    features.requires_grad_()
+    boxes = torch.tensor([2049.0, 0, 2049, 0]).expand(1, 4096, 4)
+    maxima = ours.border_align(features, boxes, 1)
+    assert maxima.dtype is torch.float16
+    assert maxima.min() == 1
+    maxima[:, :, 0].sum().backward()
+    assert features.grad.dtype is torch.float16
+    assert features.grad[0, :, 0, 2049].tolist() == [1] * 4
+    with pytest.raises(TypeError, match="boxes is float64, expected"):
+        ours.border_align(features, boxes.double(), 1)
+    with pytest.raises(TypeError, match="boxes is float16, expected float32 as input"):
+        ours.border_align(features.detach().float(), boxes.half(), 1)

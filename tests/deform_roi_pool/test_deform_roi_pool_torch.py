@@ -144,3 +144,18 @@ def test_state_dict_keys() -> None:
     mask = [f"mask_fc.{i}.{name}" for i in (0, 2) for name in ("weight", "bias")]
     assert list(ours.DeformRoIPoolPack(2, 3, 8).state_dict()) == offset
     assert list(ours.ModulatedDeformRoIPoolPack(2, 3, 8).state_dict()) == offset + mask
+
+
+def test_float32_regions_with_half_features() -> None:
+    """Coordinates above 2048 are not rounded to the float16 of the features."""
+    features = torch.zeros(1, 2, 1, 4096, dtype=torch.float16)
+    features[..., 2049] = 1
+    features.requires_grad_()
+    rois = torch.tensor([[0, 2049.0, 0, 2050, 1]])
+    offset = torch.zeros(1, 2, 1, 1, dtype=torch.float16)
+    pooled = ours.deform_roi_pool(features, rois, offset, 1)
+    assert pooled.dtype is torch.float16
+    assert pooled.flatten().tolist() == [1, 1]
+    pooled.sum().backward()
+    assert features.grad.dtype is torch.float16
+    assert features.grad[0, :, 0, 2049].tolist() == [1, 1]

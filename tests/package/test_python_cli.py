@@ -99,6 +99,41 @@ def test_demo_where_nothing_can_be_written(capsys, tmp_path):
     assert "pymluops demo: " in capsys.readouterr().err
 
 
+def run_command(*arguments, **streams):
+    command = [sys.executable, "-m", "pymluops", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **streams)
+
+
+def test_a_reader_that_has_seen_enough():
+    with run_command("selftest", stdout=subprocess.PIPE) as running:
+        assert running.stdout.readline().startswith("Every operator beside")
+        running.stdout.close()
+        assert running.stderr.read() == ""
+    assert running.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", [["info"], ["config", "--cflags"], ["selftest"]])
+def test_output_that_does_not_fit(command):
+    with Path("/dev/full").open("w") as full, run_command(*command, stdout=full) as running:
+        error = running.stderr.read()
+    assert error == "pymluops: [Errno 28] No space left on device\n"
+    assert running.returncode == 1
+
+
+def test_help_is_plain_text(capsys):
+    for arguments in (["--help"], ["config", "--help"], ["selftest", "--help"]):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        assert caught.value.code == 0
+        shown = capsys.readouterr().out
+        assert "`" not in shown
+    cli.main(["selftest"])
+    shown = capsys.readouterr().out
+    assert "diff1 = sum |error| / sum |reference|" in shown
+    assert "PSAMask has no float16 rows" in shown
+
+
 def test_wrong_commands():
     for arguments in ([], ["frobnicate"], ["selftest", "--seed", "x"]):
         with pytest.raises(SystemExit) as caught:
