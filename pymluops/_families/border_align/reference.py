@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pymluops._families.stand_in import floats, takes_one_image
+from pymluops._families._stand_in import floats, takes_one_image
 
 Floats = npt.NDArray[np.floating]
 Float32s = npt.NDArray[np.float32]

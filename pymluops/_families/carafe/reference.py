@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pymluops._families.stand_in import takes_one_image
+from pymluops._families._stand_in import takes_one_image
 
 _Array = npt.NDArray[Any]
 

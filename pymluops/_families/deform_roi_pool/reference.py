@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pymluops._families.stand_in import floats, pair, takes_one_image
+from pymluops._families._stand_in import floats, pair, takes_one_image
 
 _Array = npt.NDArray[Any]
 _F = np.float32

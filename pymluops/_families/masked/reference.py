@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pymluops._families._stand_in import floats, pair, takes_one_image
 from pymluops._families.masked.positions import Positions, as_mask, check_mask, rows_and_columns
-from pymluops._families.stand_in import floats, pair, takes_one_image
 
 _Array = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pymluops._families.stand_in import floats, pair, takes_one_image
+from pymluops._families._stand_in import floats, pair, takes_one_image
 from pymluops.errors import bad_value
 
 _Array = npt.NDArray[Any]
