@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "core/contract.h"
-#include "core/half.h"
 #include "families/deform_roi_pool/tiles.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
@@ -105,21 +104,16 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-/* The image of a RoI is a number in its data: truncated toward zero, it must exist. */
-static bool images_hold(const struct mluop_call *call, const struct deform_roi_pool_args *args,
+static bool images_hold(const struct mluop_call *call, struct deform_roi_pool_args *args,
                         mluOpStatus_t *status) {
-  for (int64_t r = 0; r < args->R; r++) {
-    const float image = args->is_half
-                            ? mluop_half_to_float(((const uint16_t *)args->rois_data)[r * 5])
-                            : ((const float *)args->rois_data)[r * 5];
-    if (image > -1.0f && image < 2147483648.0f && (int64_t)image < args->N) continue;
-    *status = mluop_fail(BAD_PARAM, call->api,
-                         "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
-                         " images, counted from 0",
-                         r, (double)image, args->N);
-    return false;
-  }
-  return true;
+  float image;
+  const int64_t row = mluop_deform_roi_pool_look(args, &image);
+  if (row == args->R) return true;
+  *status = mluop_fail(BAD_PARAM, call->api,
+                       "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
+                       " images, counted from 0",
+                       row, (double)image, args->N);
+  return false;
 }
 
 /* ----------------------------------------------------------------------------------- calls */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/bin.h"
 #include "families/deform_roi_pool/kernels.h"
+#include "families/deform_roi_pool/roi.h"
 
 /* --------------------------------------------------------------------- RoIs and their bins */
 
@@ -13,19 +14,35 @@ static int32_t grid_of(float bin, int64_t sampling_ratio) {
   return whole + ((float)whole < bin);
 }
 
+/* One read, whatever the compiler would like: the value that is judged is the one that is used. */
+static inline float read_once(const void *from, int64_t i, int is_half) {
+  if (is_half) {
+    uint16_t half;
+    __atomic_load((const uint16_t *)from + i, &half, __ATOMIC_RELAXED);
+    return mluop_load_as(&half, 0, 1);
+  }
+  float value;
+  __atomic_load((const float *)from + i, &value, __ATOMIC_RELAXED);
+  return value;
+}
+
+/* A RoI that is no longer what the plan has seen, or that is infinite or NaN, has no samples. */
 static struct deform_roi_pool_roi roi_at(const struct deform_roi_pool_args *a, int64_t r) {
   float row[5];
-  for (int i = 0; i < 5; i++) row[i] = mluop_load_as(a->rois_data, r * 5 + i, a->is_half);
-  const float x2 = row[3] * a->spatial_scale - 0.5f, y2 = row[4] * a->spatial_scale - 0.5f;
-  struct deform_roi_pool_roi roi = {.image = (int32_t)row[0],
-                                    .x = row[1] * a->spatial_scale - 0.5f,
-                                    .y = row[2] * a->spatial_scale - 0.5f};
-  roi.width = x2 - roi.x;
-  roi.height = y2 - roi.y;
+  for (int i = 0; i < 5; i++) row[i] = read_once(a->rois_data, r * 5 + i, a->is_half);
+  const int known = deform_roi_pool_has_image(row[0], a->N);
+  struct deform_roi_pool_roi roi = {.image = known ? (int32_t)row[0] : 0,
+                                    .x = deform_roi_pool_on_map(row[1], a->spatial_scale),
+                                    .y = deform_roi_pool_on_map(row[2], a->spatial_scale)};
+  roi.width = deform_roi_pool_on_map(row[3], a->spatial_scale) - roi.x;
+  roi.height = deform_roi_pool_on_map(row[4], a->spatial_scale) - roi.y;
   roi.bin_w = roi.width / (float)a->pooled_w;
   roi.bin_h = roi.height / (float)a->pooled_h;
-  roi.grid_w = grid_of(roi.bin_w, a->sampling_ratio);
-  roi.grid_h = grid_of(roi.bin_h, a->sampling_ratio);
+  if (known && deform_roi_pool_within(roi.bin_w, a->max_bin_w) &&
+      deform_roi_pool_within(roi.bin_h, a->max_bin_h)) {
+    roi.grid_w = grid_of(roi.bin_w, a->sampling_ratio);
+    roi.grid_h = grid_of(roi.bin_h, a->sampling_ratio);
+  }
   return roi;
 }
 
@@ -36,8 +53,8 @@ static struct deform_roi_pool_bin bin_at(const struct deform_roi_pool_args *a,
   float x = roi->x, y = roi->y;
   if (a->offset != NULL) {
     const int64_t at = r * 2 * plane + in_roi;
-    x += a->gamma * roi->width * mluop_load_as(a->offset, at, a->is_half);
-    y += a->gamma * roi->height * mluop_load_as(a->offset, at + plane, a->is_half);
+    x += a->gamma * roi->width * read_once(a->offset, at, a->is_half);
+    y += a->gamma * roi->height * read_once(a->offset, at + plane, a->is_half);
   }
   return (struct deform_roi_pool_bin){x + (float)pw * roi->bin_w, y + (float)ph * roi->bin_h,
                                       (uint32_t)r, (uint32_t)(r * plane + in_roi)};
@@ -54,7 +71,7 @@ static uint32_t block_of(const struct deform_roi_pool_args *a,
   return (uint32_t)(((strip * blocks->down + y) << blocks->strip_shift) + in_strip);
 }
 
-/* Item: a RoI. */
+/* Item: a RoI. Its bins, or, where they are put in order, their blocks. */
 void MLUOP_VARIANT(deform_roi_pool_locate)(const void *vargs, int64_t begin, int64_t end,
                                            void *scratch) {
   (void)scratch;
@@ -66,14 +83,18 @@ void MLUOP_VARIANT(deform_roi_pool_locate)(const void *vargs, int64_t begin, int
     for (int64_t ph = 0; ph < a->pooled_h; ph++) {
       for (int64_t pw = 0; pw < a->pooled_w; pw++, index++) {
         const struct deform_roi_pool_bin bin = bin_at(a, &roi, r, ph, pw);
-        a->unsorted_bins[index] = bin;
-        if (a->keys != NULL) a->keys[index] = block_of(a, &roi, &bin);
+        if (a->keys == NULL) {
+          a->bins[index] = bin;
+        } else {
+          a->keys[index] = block_of(a, &roi, &bin);
+        }
       }
     }
   }
 }
 
-/* One item: a counting sort of all bins by block; those of a block keep their order. */
+/* One item: a counting sort of all bins by block; those of a block keep their order. Only their
+   places are found: that takes a quarter of the memory. */
 void MLUOP_VARIANT(deform_roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
                                          void *scratch) {
   (void)begin;
@@ -89,5 +110,20 @@ void MLUOP_VARIANT(deform_roi_pool_sort)(const void *vargs, int64_t begin, int64
     next[b] = total;
     total += count;
   }
-  for (int64_t i = 0; i < bins; i++) a->bins[next[a->keys[i]]++] = a->unsorted_bins[i];
+  for (int64_t i = 0; i < bins; i++) a->keys[i] = next[a->keys[i]]++;
+}
+
+/* Item: a RoI. Puts its bins into their places. */
+void MLUOP_VARIANT(deform_roi_pool_place)(const void *vargs, int64_t begin, int64_t end,
+                                          void *scratch) {
+  (void)scratch;
+  const struct deform_roi_pool_args *a = vargs;
+  int64_t index = begin * a->pooled_h * a->pooled_w;
+  for (int64_t r = begin; r < end; r++) {
+    for (int64_t ph = 0; ph < a->pooled_h; ph++) {
+      for (int64_t pw = 0; pw < a->pooled_w; pw++, index++) {
+        a->bins[a->keys[index]] = bin_at(a, &a->rois[r], r, ph, pw);
+      }
+    }
+  }
 }

@@ -62,7 +62,7 @@ MLUOP_INLINE struct deform_roi_pool_slopes whole_bin(const struct deform_roi_poo
 /* The sums over the tiles of a bin, in their order. */
 static struct deform_roi_pool_slopes sum_tiles(const struct deform_roi_pool_args *a, int64_t item) {
   const struct deform_roi_pool_place *place = &a->tiles.places[item];
-  const struct deform_roi_pool_slopes *slopes = a->tiles.slopes + item * a->tiles.max_tiles;
+  const struct deform_roi_pool_slopes *slopes = a->tiles.slopes + place->slopes;
   struct deform_roi_pool_slopes sum = slopes[0];
   for (int i = 1; i < place->down * place->across; i++) {
     sum.x += slopes[i].x;

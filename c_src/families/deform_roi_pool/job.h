@@ -47,6 +47,7 @@ enum { DEFORM_ROI_POOL_TILE_PIXELS = 1024, DEFORM_ROI_POOL_TILE_SIDE = 64 };
 struct deform_roi_pool_place {
   uint32_t list;
   uint16_t down, across;
+  uint32_t slopes; /* the first of its slopes, one for each list */
 };
 
 /* What a bin has from the pixels of a tile for the gradient of its offset: sums over the channels
@@ -61,13 +62,14 @@ struct deform_roi_pool_tiles {
   size_t buffer_bytes;         /* for the sums of a tile, unless they are in place */
   int64_t lists;               /* one for each tile, then one for each image */
   int64_t max_tiles;           /* that one bin is in the lists of; less than 2^16 */
+  int64_t max_entries;         /* of all lists: max_tiles falls until they suffice */
   int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
   struct deform_roi_pool_place *places; /* of `bins` */
   uint32_t *next;                       /* [chunks][lists]: where the next entry of a chunk goes */
   uint32_t *starts;                     /* list t is entries[starts[t]] to entries[starts[t + 1]] */
   uint32_t *entries;                    /* places in `bins`, in their order */
-  struct deform_roi_pool_slopes
-      *slopes; /* [bins][max_tiles], the tiles as in the place of the bin */
+  uint32_t *chunk_slopes;               /* [chunks]: how many, and then the first */
+  struct deform_roi_pool_slopes *slopes; /* of a bin and a tile, as in the place of the bin */
 };
 
 /* A tile takes bins by batches, and sorts what they do by pixel. */
@@ -116,13 +118,14 @@ struct deform_roi_pool_args {
   int64_t parts, part_channels; /* forward: the channels of a bin are shared out */
   int look_ahead;               /* bins need the whole map: forward prefetches its rows */
   double bin_pixels;            /* that a bin reads, on average and roughly */
-  int64_t max_taps_h, max_taps_w; /* of one bin */
+  int64_t max_taps_h, max_taps_w; /* of one bin, of a size of at most ... */
+  float max_bin_h, max_bin_w;
   struct deform_roi_pool_blocks blocks;
   struct deform_roi_pool_tiles tiles;
   struct deform_roi_pool_roi *rois;
-  struct deform_roi_pool_bin *bins;          /* in the order in which they are worked on */
-  struct deform_roi_pool_bin *unsorted_bins; /* by index; `bins` itself if that is the order */
-  uint32_t *keys;                            /* the block of each unsorted bin */
+  struct deform_roi_pool_bin *bins; /* in the order in which they are worked on */
+  uint32_t
+      *keys; /* by index: the block of a bin, then its place in `bins`; NULL if that is the index */
   uint32_t *block_starts;
   void *work; /* of the threads, work_stride bytes each */
   size_t work_stride;

@@ -6,6 +6,7 @@
 
 MLUOP_KERNEL(deform_roi_pool_locate);
 MLUOP_KERNEL(deform_roi_pool_sort);
+MLUOP_KERNEL(deform_roi_pool_place);
 MLUOP_KERNEL(deform_roi_pool_count);
 MLUOP_KERNEL(deform_roi_pool_starts);
 MLUOP_KERNEL(deform_roi_pool_list);

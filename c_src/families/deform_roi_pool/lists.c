@@ -29,10 +29,10 @@ static struct deform_roi_pool_place place_of(const struct deform_roi_pool_args *
   const int64_t down = ((rows.end - 1) >> tiles->shift_h) - top + 1;
   const int64_t across = ((cols.end - 1) >> tiles->shift_w) - left + 1;
   if (down * across > tiles->max_tiles) {
-    return (struct deform_roi_pool_place){(uint32_t)(tiles->count + roi->image), 1, 1};
+    return (struct deform_roi_pool_place){(uint32_t)(tiles->count + roi->image), 1, 1, 0};
   }
   const int64_t list = (roi->image * tiles->down + top) * tiles->across + left;
-  return (struct deform_roi_pool_place){(uint32_t)list, (uint16_t)down, (uint16_t)across};
+  return (struct deform_roi_pool_place){(uint32_t)list, (uint16_t)down, (uint16_t)across, 0};
 }
 
 static struct range chunk_of(const struct deform_roi_pool_args *a, int64_t chunk) {
@@ -50,13 +50,17 @@ void MLUOP_VARIANT(deform_roi_pool_count)(const void *vargs, int64_t begin, int6
     const struct range bins = chunk_of(a, chunk);
     uint32_t *counts = tiles->next + chunk * tiles->lists;
     memset(counts, 0, (size_t)tiles->lists * sizeof(*counts));
+    uint32_t slopes = 0;
     for (int64_t i = bins.begin; i < bins.end; i++) {
-      const struct deform_roi_pool_place place = place_of(a, &a->bins[i]);
+      struct deform_roi_pool_place place = place_of(a, &a->bins[i]);
+      place.slopes = slopes;
+      if (place.list < tiles->count) slopes += (uint32_t)(place.down * place.across);
       tiles->places[i] = place;
       for (int y = 0; y < place.down; y++) {
         for (int x = 0; x < place.across; x++) counts[place.list + y * tiles->across + x]++;
       }
     }
+    tiles->chunk_slopes[chunk] = slopes;
   }
 }
 
@@ -79,6 +83,12 @@ void MLUOP_VARIANT(deform_roi_pool_starts)(const void *vargs, int64_t begin, int
     }
   }
   tiles->starts[tiles->lists] = total;
+  uint32_t slopes = 0;
+  for (int64_t chunk = 0; chunk < tiles->chunks; chunk++) {
+    const uint32_t count = tiles->chunk_slopes[chunk];
+    tiles->chunk_slopes[chunk] = slopes;
+    slopes += count;
+  }
 }
 
 /* Item: a chunk. Puts its bins into the lists. */
@@ -91,6 +101,7 @@ void MLUOP_VARIANT(deform_roi_pool_list)(const void *vargs, int64_t begin, int64
     const struct range bins = chunk_of(a, chunk);
     uint32_t *next = tiles->next + chunk * tiles->lists;
     for (int64_t i = bins.begin; i < bins.end; i++) {
+      tiles->places[i].slopes += tiles->chunk_slopes[chunk];
       const struct deform_roi_pool_place place = tiles->places[i];
       for (int y = 0; y < place.down; y++) {
         for (int x = 0; x < place.across; x++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/half.h"
 #include "families/deform_roi_pool/kernels.h"
+#include "families/deform_roi_pool/roi.h"
 #include "families/deform_roi_pool/tiles.h"
 
 /* A block of pixels for the order of the bins; about what the L1 cache holds. */
@@ -13,6 +15,9 @@ enum { FEW_BINS = 1024 };
 
 /* A thread that gets fewer bins may have to wait for others; channels are shared out by so many. */
 enum { FEW_PER_THREAD = 4, PART_CHANNELS = 64 };
+
+/* Up to so many taps of an axis, memory for every bin is taken without a look at its size. */
+enum { FREE_TAPS = 1 << 12 };
 
 /* Of a bin, for which nothing is prefetched. */
 enum { MANY_PIXELS = 24 };
@@ -55,30 +60,74 @@ void *mluop_deform_roi_pool_take(struct deform_roi_pool_arena *arena, int64_t co
   return taken;
 }
 
+/* What puts the bins in order is not needed afterwards: the rest takes its memory. */
 static void lay_out(struct deform_roi_pool_args *args, int threads,
                     struct deform_roi_pool_arena *arena) {
   const int64_t bins = mluop_deform_roi_pool_bins(args);
   args->rois = mluop_deform_roi_pool_take(arena, args->R, sizeof(*args->rois));
-  args->unsorted_bins = args->bins = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->bins));
+  args->bins = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->bins));
+  const size_t begin = arena->used;
   if (worth_sorting(args)) {
-    args->unsorted_bins = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->bins));
     args->keys = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->keys));
     args->block_starts =
         mluop_deform_roi_pool_take(arena, args->blocks.count, sizeof(*args->block_starts));
   }
+  const size_t ordered = arena->used;
+  arena->used = begin;
   size_t work = (size_t)(args->max_taps_h + args->max_taps_w) * sizeof(struct deform_roi_pool_tap);
-  work *= 2;
   if (args->output != NULL) work += 2 * (size_t)args->C * sizeof(float);
   if (args->grad_input != NULL) work += mluop_deform_roi_pool_lay_out_tiles(args, arena);
   args->work_stride = round_up(work);
   args->work = mluop_deform_roi_pool_take(arena, threads, args->work_stride);
+  if (arena->used < ordered) arena->used = ordered;
+}
+
+/* --------------------------------------------------------------------------------- RoIs */
+
+/* See axis_taps; without a sampling_ratio a RoI may need every pixel of an axis. */
+static int64_t taps_of_axis(const struct deform_roi_pool_args *args, int64_t extent) {
+  return mluop_min(2 * extent, args->sampling_ratio > 0 ? 4 * args->sampling_ratio : INT64_MAX);
+}
+
+/* Those of a bin of this size: two for each pixel that it lies on, as many as rounding may move it
+   by, and its rims. */
+static int64_t taps_of_bin(float size, int64_t extent) {
+  if (!(size < (float)extent)) return 2 * extent;
+  return mluop_min(2 * extent, 2 * ((int64_t)size + extent / (1 << 19) + 6));
+}
+
+/* The larger of `most` and a size, in either direction, that is finite. */
+static float larger(float most, float size) {
+  const float positive = size < 0.0f ? -size : size;
+  return positive > most && positive <= FLT_MAX ? positive : most;
+}
+
+static float rois_at(const struct deform_roi_pool_args *args, int64_t i) {
+  return args->is_half ? mluop_half_to_float(((const uint16_t *)args->rois_data)[i])
+                       : ((const float *)args->rois_data)[i];
+}
+
+int64_t mluop_deform_roi_pool_look(struct deform_roi_pool_args *args, float *image) {
+  const float scale = args->spatial_scale;
+  const bool every_size =
+      taps_of_axis(args, args->H) <= FREE_TAPS && taps_of_axis(args, args->W) <= FREE_TAPS;
+  args->max_bin_h = args->max_bin_w = every_size ? FLT_MAX : 0.0f;
+  for (int64_t r = 0; r < args->R; r++) {
+    *image = rois_at(args, r * 5);
+    if (!deform_roi_pool_has_image(*image, args->N)) return r;
+    if (every_size) continue;
+    float edge[4];
+    for (int i = 0; i < 4; i++)
+      edge[i] = deform_roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale);
+    args->max_bin_w = larger(args->max_bin_w, (edge[2] - edge[0]) / (float)args->pooled_w);
+    args->max_bin_h = larger(args->max_bin_h, (edge[3] - edge[1]) / (float)args->pooled_h);
+  }
+  return args->R;
 }
 
 size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
-  /* See axis_taps; without a sampling_ratio a RoI may need every pixel. */
-  const int64_t samples = args->sampling_ratio > 0 ? args->sampling_ratio : INT32_MAX;
-  args->max_taps_h = mluop_min(2 * args->H, 4 * samples);
-  args->max_taps_w = mluop_min(2 * args->W, 4 * samples);
+  args->max_taps_h = mluop_min(taps_of_axis(args, args->H), taps_of_bin(args->max_bin_h, args->H));
+  args->max_taps_w = mluop_min(taps_of_axis(args, args->W), taps_of_bin(args->max_bin_w, args->W));
   cut_blocks(args);
   if (args->grad_input != NULL) mluop_deform_roi_pool_cut_tiles(args);
   struct deform_roi_pool_arena arena = {NULL, 0};
@@ -134,11 +183,13 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
   mluop_parallel_for(handle, &job);
   args->bin_pixels = bin_pixels(args);
   plan_for_caches(handle, args);
+  if (args->keys == NULL) return;
+  job.kernel = deform_roi_pool_sort[handle->isa];
   job.count = 1;
-  if (args->keys != NULL) {
-    job.kernel = deform_roi_pool_sort[handle->isa];
-    mluop_parallel_for(handle, &job);
-  }
+  mluop_parallel_for(handle, &job);
+  job.kernel = deform_roi_pool_place[handle->isa];
+  job.count = args->R;
+  mluop_parallel_for(handle, &job);
 }
 
 int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) {

@@ -9,6 +9,9 @@
 
 /* Expects the extents, parameters and data of `args`; everything else is set here. */
 
+/* Looks at rois before all else: the first row whose image does not exist, R if there is none. */
+int64_t mluop_deform_roi_pool_look(struct deform_roi_pool_args *args, float *image);
+
 /* The bytes of scratch memory that a call needs. */
 size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_args *args);
 

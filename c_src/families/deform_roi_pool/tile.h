@@ -144,7 +144,7 @@ static inline struct deform_roi_pool_slopes *slopes_at(const struct deform_roi_p
   const struct deform_roi_pool_place *place = &tiles->places[entry];
   const int64_t down = (list - place->list) / tiles->across;
   const int64_t across = (list - place->list) % tiles->across;
-  return &tiles->slopes[entry * tiles->max_tiles + down * place->across + across];
+  return &tiles->slopes[place->slopes + down * place->across + across];
 }
 
 /* Those of the bins of an image are left to grad_offset. */

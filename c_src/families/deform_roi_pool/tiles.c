@@ -17,7 +17,12 @@ static const double many_visits = 2.0, too_many_visits = 256.0, large_bin = 1024
 /* Of so few channels a visit to a pixel costs less than to sort it. */
 enum { FEW_CHANNELS = 128 };
 
-/* Bins that are put into lists together. */
+/* All lists together have up to so many entries for each bin, one more for so many channels of its
+   gradient, and as many as never matter: then their memory is of the size of the tensors. */
+enum { ENTRIES_PER_BIN = 4, CHANNELS_PER_ENTRY = 16, FREE_ENTRIES = 1 << 18 };
+
+/* Bins that are put into lists together. A chunk has a number for each list: there are not more of
+   these than twice the bins. */
 enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
 
 /* The nanoseconds of finding the lists of a bin; the bytes that are cleared in one. */
@@ -62,8 +67,11 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
   const int64_t bins = mluop_deform_roi_pool_bins(args);
   /* With few bins, any of them may touch all tiles. */
   tiles->max_tiles = mluop_min(mluop_max(MAX_TILES, FEW_ENTRIES / bins), UINT32_MAX / bins);
+  tiles->max_entries =
+      mluop_min(bins * tiles->max_tiles,
+                bins * (ENTRIES_PER_BIN + args->C / CHANNELS_PER_ENTRY) + FREE_ENTRIES);
   tiles->lists = tiles->count + args->N;
-  tiles->chunk = mluop_max(CHUNK_BINS, mluop_div_up(bins, MAX_CHUNKS));
+  tiles->chunk = mluop_max(mluop_max(CHUNK_BINS, tiles->lists / 2), mluop_div_up(bins, MAX_CHUNKS));
   tiles->chunks = mluop_div_up(bins, tiles->chunk);
 }
 
@@ -72,14 +80,14 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
   struct deform_roi_pool_tiles *tiles = &args->tiles;
   const int64_t bins = mluop_deform_roi_pool_bins(args);
   tiles->places = mluop_deform_roi_pool_take(arena, bins, sizeof(*tiles->places));
-  tiles->entries =
-      mluop_deform_roi_pool_take(arena, bins * tiles->max_tiles, sizeof(*tiles->entries));
+  tiles->entries = mluop_deform_roi_pool_take(arena, tiles->max_entries, sizeof(*tiles->entries));
   tiles->next =
       mluop_deform_roi_pool_take(arena, tiles->chunks * tiles->lists, sizeof(*tiles->next));
   tiles->starts = mluop_deform_roi_pool_take(arena, tiles->lists + 1, sizeof(*tiles->starts));
+  tiles->chunk_slopes =
+      mluop_deform_roi_pool_take(arena, tiles->chunks, sizeof(*tiles->chunk_slopes));
   if (args->offset != NULL) {
-    tiles->slopes =
-        mluop_deform_roi_pool_take(arena, bins * tiles->max_tiles, sizeof(*tiles->slopes));
+    tiles->slopes = mluop_deform_roi_pool_take(arena, tiles->max_entries, sizeof(*tiles->slopes));
   }
   const int64_t stride = mluop_div_up(args->C, 16) * 16;
   tiles->buffer_bytes = (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
@@ -88,19 +96,24 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
          (size_t)taps * sizeof(struct deform_roi_pool_tap);
 }
 
-static void list_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
+/* A bin that would be in too many lists is left to all tiles of its image. */
+static void list_bins(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+  struct deform_roi_pool_tiles *tiles = &args->tiles;
   struct mluop_job job = {
-      .kernel = deform_roi_pool_count[handle->isa],
       .args = args,
-      .count = args->tiles.chunks,
-      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, LIST_COST * args->tiles.chunk),
+      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, LIST_COST * tiles->chunk),
       .schedule = MLUOP_OWN_FIRST};
-  mluop_parallel_for(handle, &job);
-  job.kernel = deform_roi_pool_starts[handle->isa];
-  job.count = 1;
-  mluop_parallel_for(handle, &job);
+  for (;; tiles->max_tiles /= 2) {
+    job.kernel = deform_roi_pool_count[handle->isa];
+    job.count = tiles->chunks;
+    mluop_parallel_for(handle, &job);
+    job.kernel = deform_roi_pool_starts[handle->isa];
+    job.count = 1;
+    mluop_parallel_for(handle, &job);
+    if (tiles->starts[tiles->lists] <= tiles->max_entries) break;
+  }
   job.kernel = deform_roi_pool_list[handle->isa];
-  job.count = args->tiles.chunks;
+  job.count = tiles->chunks;
   mluop_parallel_for(handle, &job);
 }
 
