@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from python_calls import CALLS
 
 import pymluops
-from pymluops import _call
+from pymluops import Handle
+from pymluops.capi import lib
 
 ROUNDS, CALLS_PER_ROUND = 7, 4000
 
@@ -28,17 +29,17 @@ def microseconds(function) -> float:
 def c_call(call):
     """Return the C call that a NumPy function ends in, as a function without arguments."""
     recorded = []
-    run = _call.Call._run
+    invoke = Handle.invoke
 
-    def record(self, function, arguments):
-        recorded.append((getattr(_call.lib, function), self._handle.cdata, *arguments))
-        run(self, function, arguments)
+    def record(handle, function, arguments):
+        recorded.append((getattr(lib, function), handle.cdata, *arguments))
+        invoke(handle, function, arguments)
 
-    _call.Call._run = record
+    Handle.invoke = record
     try:
         call()
     finally:
-        _call.Call._run = run
+        Handle.invoke = invoke
     function, *arguments = recorded[-1]
     keep = CALLS, recorded  # the arrays behind the pointers
     return lambda: (function(*arguments), keep)

@@ -44,6 +44,22 @@ def pointer_to(array: Array) -> CData:
     return _from_buffer(_BYTES, array)
 
 
+def new_array(function: str, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Allocate what a call writes."""
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError as error:
+        raise no_memory(function, name, shape) from error
+    except (OverflowError, ValueError):
+        raise bad_value(function, name, f"shape {shape} is too large") from None
+
+
+def no_memory(function: str, name: str, shape: tuple[int, ...]) -> AllocFailedError:
+    """Return the error for an array that does not fit into memory."""
+    message = f"[{function}] {name}: no memory for shape {shape}"
+    return AllocFailedError(Status.ALLOC_FAILED, function, message)
+
+
 class Tensor:
     """An array as C gets it: a descriptor and a pointer."""
 
@@ -211,7 +227,7 @@ class Arguments:
             self._too_large = name
             return Tensor(name, _NOTHING, shape, dtype, descriptor, NOWHERE)
         else:
-            array = self._new(name, shape, dtype)
+            array = new_array(self.function, name, shape, dtype)
         tensor = Tensor(name, array, shape, dtype, descriptor, pointer_to(array))
         if given is not None:
             tensor.result = given
@@ -239,15 +255,3 @@ class Arguments:
             return packed_descriptor(shape, dtype, self._layout if len(shape) == 4 else _ARRAY)
         except (OverflowError, BadParamError):
             raise bad_value(self.function, name, f"shape {shape} is too large") from None
-
-    def _new(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        try:
-            return np.empty(shape, dtype)
-        except MemoryError as error:
-            raise self._no_memory(name, shape) from error
-        except (OverflowError, ValueError):
-            raise bad_value(self.function, name, f"shape {shape} is too large") from None
-
-    def _no_memory(self, name: str, shape: tuple[int, ...]) -> AllocFailedError:
-        message = f"[{self.function}] {name}: no memory for shape {shape}"
-        return AllocFailedError(Status.ALLOC_FAILED, self.function, message)

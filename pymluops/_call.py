@@ -1,26 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one way to call an operator of the C library.
 
-A `Call` turns the arguments of a Python function into those of the C function, keeps everything
-alive until C returns, and turns a failing status into an exception. Shapes and values are judged by
+A `Call` turns the arguments of a NumPy function into those of the C function, keeps everything
+alive until C returns, and turns a failing status into an exception. Calls from torch, which has
+tensors of its own, take the last step here as well. Shapes and values are judged by
 C alone; Python refuses only what cannot be handed over.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pymluops._arguments import ABSENT, NOWHERE, TOO_MANY, Arguments, Tensor, pointer_to
+from pymluops._arguments import (
+    ABSENT,
+    NOWHERE,
+    TOO_MANY,
+    Arguments,
+    Tensor,
+    new_array,
+    no_memory,
+    pointer_to,
+)
 from pymluops._handle import Handle
 from pymluops._tensor import FLOAT, Array, after_writing, as_readable
 from pymluops._threads import resolve
-from pymluops.capi import CData, Layout, Status, ffi, lib
-from pymluops.errors import NotSupportedError, check, interrupts
+from pymluops.capi import CData, Layout, Status, ffi
+from pymluops.errors import NotSupportedError
 
 __all__ = ["ABSENT", "Call", "Tensor"]
 
 _HALF = np.dtype(np.float16)
+_BYTE = np.dtype(np.uint8)
+
+
+def workspace_for(
+    handle: Handle, size_function: str, arguments: Sequence[Any]
+) -> tuple[CData, int]:
+    """Return working memory of the size that a function of the C API asks for."""
+    size = ffi.new("size_t *")
+    handle.invoke(size_function, (*arguments, size))
+    if size[0] == 0:
+        return ffi.NULL, 0
+    return pointer_to(new_array(size_function, "workspace", (size[0],), _BYTE)), size[0]
 
 
 class Call(Arguments):
@@ -42,11 +65,7 @@ class Call(Arguments):
 
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
         """Return working memory of the size that a function of the C API asks for."""
-        size = ffi.new("size_t *")
-        self._run(size_function, [*arguments, size])
-        if size[0] == 0:
-            return ffi.NULL, 0
-        return pointer_to(self._new("workspace", (size[0],), np.dtype(np.uint8))), size[0]
+        return workspace_for(self._handle, size_function, arguments)
 
     def run(self, *arguments: Any) -> None:
         """Call the C function; a tensor stands for its descriptor and its pointer."""
@@ -58,7 +77,7 @@ class Call(Arguments):
                 flat += (argument.descriptor, argument.pointer)
             else:
                 flat.append(argument)
-        self._run(self.function, flat)
+        self._handle.invoke(self.function, flat)
         if self._too_large:
             # Nothing to read came first.
             message = f"[{self.function}] {self._too_large}: 2**31 elements or more"
@@ -69,13 +88,6 @@ class Call(Arguments):
         """Hand over the results, zeros where nothing was read."""
         for tensor in self._outputs:
             self._finish(tensor)
-
-    def _run(self, function: str, arguments: list[Any]) -> None:
-        handle = self._handle
-        with handle.lock:
-            status = getattr(lib, function)(handle.cdata_for(function), *arguments)
-        if status or interrupts:
-            check(status, function)
 
     def _make_ready(self, tensors: list[Tensor]) -> None:
         """Copy what C cannot read where it is, unless C will refuse the call anyway."""
@@ -92,7 +104,7 @@ class Call(Arguments):
                 continue
             if tensor in self._outputs:
                 tensor.narrow = tensor.array
-                tensor.array = self._new(tensor.name, tensor.shape, tensor.dtype)
+                tensor.array = new_array(self.function, tensor.name, tensor.shape, tensor.dtype)
             else:
                 tensor.array = self._copied(tensor)
             tensor.pointer = pointer_to(tensor.array)
@@ -101,7 +113,7 @@ class Call(Arguments):
         try:
             return as_readable(self.function, tensor.name, tensor.array, tensor.dtype)
         except MemoryError as error:
-            raise self._no_memory(tensor.name, tensor.shape) from error
+            raise no_memory(self.function, tensor.name, tensor.shape) from error
 
     def _finish(self, tensor: Tensor) -> None:
         if self._empty_input:

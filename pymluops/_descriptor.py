@@ -44,6 +44,30 @@ def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: int)
     return descriptor
 
 
+@lru_cache(maxsize=256)
+def object_descriptor(name: str, *values: Any, version: str = "") -> CData:
+    """Return a descriptor that is not of a tensor, such as "Carafe", set to values.
+
+    It is shared as those of tensors are.
+
+    Parameters
+    ----------
+    name : str
+        What stands before ``Descriptor`` in the names of its functions.
+    values : int, float or tuple of int
+        What its Set function takes.
+    version : str
+        The end of the name of that function, such as "_v2".
+    """
+    kind = f"{name}Descriptor"
+    out = ffi.new(f"mluOp{kind}_t *")
+    check(getattr(lib, f"mluOpCreate{kind}")(out), f"mluOpCreate{kind}")
+    descriptor = ffi.gc(out[0], getattr(lib, f"mluOpDestroy{kind}"))
+    set_function = f"mluOpSet{kind}{version}"
+    check(getattr(lib, set_function)(descriptor, *values), set_function)
+    return descriptor
+
+
 class TensorDescriptor:
     """A tensor descriptor for calls through `pymluops.capi`, freed together with this object.
 

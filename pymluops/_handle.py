@@ -3,14 +3,15 @@
 
 import os
 import threading
+from collections.abc import Sequence
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from pymluops._scalars import c_int, shown
 from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
-from pymluops.errors import NotInitializedError, bad_type, check
+from pymluops.errors import NotInitializedError, bad_type, check, interrupts
 
 _forks = 0  # how often this process has been forked off since the import
 _fork_lock = threading.Lock()  # held while a handle of the parent is replaced
@@ -111,6 +112,18 @@ class Handle:
             message = f"[{function}] handle: closed, expected an open one"
             raise NotInitializedError(Status.NOT_INITIALIZED, function, message)
         return self._cdata
+
+    def invoke(self, function: str, arguments: Sequence[Any]) -> None:
+        """Call a C function whose first argument is a handle; an error becomes an exception."""
+        if self._fork != _forks:
+            self._notice_fork()
+        with self._lock:
+            cdata = self._cdata
+            if cdata is None:
+                cdata = self.cdata_for(function)
+            status = getattr(lib, function)(cdata, *arguments)
+        if status or interrupts:
+            check(status, function)
 
     @property
     def closed(self) -> bool:

@@ -32,15 +32,20 @@ _blocks: ContextVar[tuple[_Block, ...]] = ContextVar("pymluops.threads", default
 
 def default_handle() -> Handle:
     """Return this thread's own handle, made at its first use."""
-    handle = _thread.handle
     wanted = _process_num_threads
     if _blocks.get():
         for block in _open_blocks():
             wanted = block.num_threads
+    return thread_handle(wanted)
+
+
+def thread_handle(num_threads: int) -> Handle:
+    """Return this thread's own handle, which the next operator runs with, for so many threads."""
+    handle = _thread.handle
     if handle is None or handle._cdata is None:
         handle = _thread.handle = Handle()
-    if handle._num_threads != wanted:
-        handle.num_threads = wanted
+    if handle._num_threads != num_threads:
+        handle.num_threads = num_threads
     return handle
 
 

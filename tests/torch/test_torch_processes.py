@@ -2,14 +2,19 @@
 """The PyTorch operators among processes and threads."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 import torch_workers
+from python_calls import CALLS
 from torch.utils.data import DataLoader
+from torch_families import FIRST_CASES
 
+import pymluops
+from pymluops import _handle, _threads
+from pymluops._threads import thread_handle
 from pymluops.capi import ffi, lib
-from pymluops.torch import _native_calls
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
@@ -27,7 +32,8 @@ def test_data_loader_workers_run_operators(context: str) -> None:
 def threads_used() -> int:
     """How many threads the next operator called from here uses."""
     count = ffi.new("int *")
-    lib.mluOpCpuGetNumThreads(_native_calls._handle(), count)
+    handle = thread_handle(torch.get_num_threads())
+    lib.mluOpCpuGetNumThreads(handle.cdata, count)
     return int(count[0])
 
 
@@ -59,3 +65,24 @@ def test_threads_of_python_run_operators_at_the_same_time() -> None:
     for worker in workers:
         worker.join()
     assert results == {name: [True] * len(dataset) for name in range(4)}
+
+
+@pytest.mark.usefixtures("_torch_threads")
+def test_a_thread_has_one_handle_for_numpy_and_torch() -> None:
+    """Each call runs with the threads of its own side: torch's number, and that of pymluops."""
+    made = []
+    torch.set_num_threads(3)
+    with pytest.MonkeyPatch.context() as patch:
+        create = _handle._create
+        patch.setattr(_handle, "_create", lambda *args: made.append(args) or create(*args))
+
+        def both() -> tuple[int, int, int]:
+            FIRST_CASES[0].ours(*FIRST_CASES[0].arguments())
+            in_torch = _threads._thread.handle.requested_threads
+            with pymluops.threads(2):
+                next(iter(CALLS.values()))()
+                in_numpy = pymluops.get_num_threads()
+            return in_torch, in_numpy, len(made)
+
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(both).result() == (3, 2, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pymluops.torch import _native_calls as native
+from pymluops._families.border_align import native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -65,9 +65,7 @@ def _forward(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tens
         return new_tensor(shape, input), argmax
     dtype = compute_dtype(input, boxes)
     output = new_nhwc(shape, dtype)
-    native.border_align_forward(
-        to_nhwc(input, dtype), to_dense(boxes, dtype), output, argmax, pool_size
-    )
+    native.forward(to_nhwc(input, dtype), to_dense(boxes, dtype), output, argmax, pool_size)
     return as_input(output, input), argmax
 
 
@@ -83,7 +81,7 @@ def _backward(
         return new_zeros(input.shape, input)
     dtype = compute_dtype(input, boxes)
     grad_input = new_nhwc(input.shape, dtype)
-    native.border_align_backward(
+    native.backward(
         to_nhwc(grad_output, dtype),
         to_dense(boxes, dtype),
         to_nhwc(argmax, torch.int32),

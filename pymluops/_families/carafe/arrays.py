@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """CARAFE: content-aware upsampling, each output pixel with a kernel of its own."""
 
-from functools import lru_cache
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from pymluops._call import Call
+from pymluops._descriptor import object_descriptor
 from pymluops._handle import Handle
 from pymluops._tensor import Array, ArrayLike, Output
-from pymluops.capi import CData, Layout, ffi, lib
-from pymluops.errors import check
+from pymluops.capi import CData, Layout
 
 
 def carafe_forward(
@@ -158,13 +157,5 @@ def _settings(
     """Return the CARAFE descriptor, which judges its numbers, and the scale factor."""
     scale = call.integer("scale_factor", scale_factor)
     kernel = call.integer("kernel_size", kernel_size)
-    return _descriptor(kernel, call.integer("group_size", group_size), scale), scale
-
-
-@lru_cache(maxsize=64)
-def _descriptor(*numbers: int) -> CData:
-    out: Any = ffi.new("mluOpCarafeDescriptor_t *")
-    check(lib.mluOpCreateCarafeDescriptor(out), "mluOpCreateCarafeDescriptor")
-    descriptor = ffi.gc(out[0], lib.mluOpDestroyCarafeDescriptor)
-    check(lib.mluOpSetCarafeDescriptor(descriptor, 4, *numbers), "mluOpSetCarafeDescriptor")
-    return descriptor
+    group = call.integer("group_size", group_size)
+    return object_descriptor("Carafe", 4, kernel, group, scale), scale

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from pymluops.torch import _native_calls as native
+from pymluops._families.carafe import native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
@@ -68,7 +68,7 @@ def _forward(
         return new_tensor(shape, features)
     dtype = COMPUTE_DTYPES[features.dtype]
     output = new_nhwc(shape, dtype)
-    native.carafe_forward(
+    native.forward(
         to_nhwc(features, dtype),
         to_nhwc(masks, dtype),
         output,
@@ -100,7 +100,7 @@ def _backward(
         return new_zeros(features.shape, features), new_zeros(masks.shape, masks)
     dtype = COMPUTE_DTYPES[features.dtype]
     grad_features, grad_masks = new_nhwc(features.shape, dtype), new_nhwc(masks.shape, dtype)
-    native.carafe_backward(
+    native.backward(
         to_nhwc(features, dtype),
         to_nhwc(masks, dtype),
         to_nhwc(grad_output, dtype),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pymluops.torch import _native_calls as native
+from pymluops._families.deform_roi_pool import native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -71,7 +71,7 @@ def _forward(
         return new_zeros(shape, input)
     dtype = compute_dtype(input, rois)
     output = new_nhwc(shape, dtype)
-    native.deform_roi_pool_forward(
+    native.forward(
         to_nhwc(input, dtype),
         to_dense(rois, dtype),
         None if offset is None else to_dense(offset, dtype),
@@ -120,7 +120,7 @@ def _backward(
     dtype = compute_dtype(input, rois)
     grad_input = new_nhwc(input.shape, dtype)
     grad_offset = None if offset is None else torch.empty(offset.shape, dtype=dtype)
-    native.deform_roi_pool_backward(
+    native.backward(
         to_nhwc(grad_output, dtype),
         to_nhwc(input, dtype),
         to_dense(rois, dtype),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pymluops.torch import _native_calls as native
+from pymluops._families.masked import native
 from pymluops.torch._tensors import to_dense
 
 #: What mmcv calls the family.
@@ -24,7 +24,7 @@ def masked_im2col_forward(
     pad_w: int,
 ) -> None:
     columns = torch.empty(col.shape, dtype=torch.float32)
-    native.masked_im2col(
+    native.im2col(
         to_dense(im, torch.float32),
         torch.stack((mask_h_idx, mask_w_idx)).to(torch.int32),
         columns,
@@ -44,7 +44,7 @@ def masked_col2im_forward(
     channels: int,
 ) -> None:
     image = torch.empty(im.shape, dtype=torch.float32)
-    native.masked_col2im(
+    native.col2im(
         to_dense(col, torch.float32),
         torch.stack((mask_h_idx, mask_w_idx)).to(torch.int32),
         image,

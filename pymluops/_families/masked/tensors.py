@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pymluops.torch import _native_calls as native
+from pymluops._families.masked import native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -91,13 +91,13 @@ class _Sites:
         """Return the window of an image at each position, as a column of (C, *kernel) values."""
         rows = image.shape[1] * kernel[0] * kernel[1]
         columns = torch.empty((rows, self.count), dtype=torch.float32)
-        native.masked_im2col(image, self.positions, columns, kernel, pad)
+        native.im2col(image, self.positions, columns, kernel, pad)
         return columns
 
     def image(self, values: Tensor, shape: tuple[int, ...]) -> Tensor:
         """Return an image with columns of values at the positions, and 0 elsewhere."""
         image = torch.empty(shape, dtype=torch.float32)
-        native.masked_col2im(values, self.positions, image)
+        native.col2im(values, self.positions, image)
         return image
 
 

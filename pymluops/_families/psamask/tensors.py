@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pymluops.torch import _native_calls as native
+from pymluops._families.psamask import native
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -58,7 +58,7 @@ def _forward(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
     if input.numel() == 0:
         return new_zeros(shape, input)
     output = new_nhwc(shape, torch.float32)
-    native.psamask_forward(to_nhwc(input, torch.float32), output, psa_type, h_mask, w_mask)
+    native.forward(to_nhwc(input, torch.float32), output, psa_type, h_mask, w_mask)
     return as_input(output, input)
 
 
@@ -74,7 +74,7 @@ def _backward(
     if grad_input.numel() == 0:
         return grad_input
     result = new_nhwc(grad_input.shape, torch.float32)
-    native.psamask_backward(to_nhwc(grad_output, torch.float32), result, psa_type, h_mask, w_mask)
+    native.backward(to_nhwc(grad_output, torch.float32), result, psa_type, h_mask, w_mask)
     return as_input(result, grad_input)
 
 

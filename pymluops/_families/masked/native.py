@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C functions of masked im2col and col2im on torch tensors."""
+
+from torch import Tensor
+
+from pymluops.torch._native_calls import array, call, nchw, rows, workspace
+
+
+def im2col(
+    features: Tensor,
+    positions: Tensor,
+    data_col: Tensor,
+    kernel_size: tuple[int, int],
+    padding: tuple[int, int],
+) -> None:
+    """Call it with NCHW features and with int32 positions, one row of each coordinate."""
+    features_args, col_args = nchw(features), array(data_col)
+    h_args, w_args = rows(positions)
+    pointer, size = workspace(
+        "mluOpGetMaskedIm2colForwardWorkspaceSize",
+        features_args[0],
+        h_args[0],
+        w_args[0],
+        *kernel_size,
+        col_args[0],
+    )
+    call(
+        "mluOpMaskedIm2colForward",
+        *features_args,
+        *h_args,
+        *w_args,
+        *kernel_size,
+        *padding,
+        pointer,
+        size,
+        *col_args,
+    )
+
+
+def col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
+    """Call it with an NCHW image and positions as above; what no column names becomes 0."""
+    col_args, image_args = array(col), nchw(image)
+    h_args, w_args = rows(positions)
+    pointer, size = workspace(
+        "mluOpGetMaskedCol2imForwardWorkspaceSize",
+        col_args[0],
+        h_args[0],
+        w_args[0],
+        image_args[0],
+    )
+    call("mluOpMaskedCol2imForward", *col_args, *h_args, *w_args, size, pointer, *image_args)
