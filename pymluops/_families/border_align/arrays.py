@@ -29,10 +29,11 @@ def border_align_forward(
 
     Parameters
     ----------
-    input : array_like, [N, H, W, 4*C], float16 or float32
+    input : array_like, [N, H, W, 4*C] or [H, W, 4*C], float16 or float32
         The feature map: C channels for each border.
-    boxes : array_like, [N, H*W, 4], the dtype of `input`
-        A box (x1, y1, x2, y2) for each pixel, in pixels of the map.
+    boxes : array_like, [N, H*W, 4] or [N, H, W, 4], the dtype of `input` or float32
+        A box (x1, y1, x2, y2) for each pixel, in pixels of the map. A NaN is no error: the samples
+        that it moves are 0.
     pool_size : int
         The number of steps along a border.
     out : tuple of two arrays, optional
@@ -50,7 +51,7 @@ def border_align_forward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong, or a tensor is empty: the text names it.
     NotSupportedError
@@ -98,9 +99,9 @@ def border_align_backward(
     ----------
     grad_output : array_like, [N, H*W, 4, C], float16 or float32
         The gradient of the output of `border_align_forward`.
-    boxes : array_like, [N, H*W, 4], the dtype of `grad_output`
+    boxes : array_like, [N, H*W, 4] or [N, H, W, 4], the dtype of `grad_output` or float32
         The boxes of `border_align_forward`.
-    argmax_idx : array_like, [N, H*W, 4, C], int32
+    argmax_idx : array_like, [N, H*W, 4, C], int32 or int64
         What `border_align_forward` returned.
     pool_size : int
         The number of steps along a border.
@@ -119,7 +120,7 @@ def border_align_backward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong, or a tensor is empty: the text names it.
     NotSupportedError

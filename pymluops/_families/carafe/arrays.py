@@ -29,7 +29,7 @@ def carafe_forward(
 
     Parameters
     ----------
-    input : array_like, [N, H, W, C], float16 or float32
+    input : array_like, [N, H, W, C] or [H, W, C], float16 or float32
         The feature map.
     mask : array_like, [N, s*H, s*W, group_size*k*k], the dtype of `input`
         A kernel for each output pixel and group of channels.
@@ -52,7 +52,7 @@ def carafe_forward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong: the text names it.
     NotSupportedError
@@ -105,7 +105,7 @@ def carafe_backward(
     mask : array_like, [N, s*H, s*W, group_size*k*k], the dtype of `input`
         The mask of `carafe_forward`.
     grad_output : array_like, [N, s*H, s*W, C], the dtype of `input`
-        The gradient of the result of `carafe_forward`.
+        The gradient of the result of `carafe_forward`. By name only.
     kernel_size : int
         Odd, at most 137.
     group_size, scale_factor : int
@@ -123,7 +123,7 @@ def carafe_backward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong: the text names it.
     NotSupportedError

@@ -34,20 +34,24 @@ def deform_roi_pool_forward(
 
     Parameters
     ----------
-    input : array_like, [N, H, W, C], float16 or float32
+    input : array_like, [N, H, W, C] or [H, W, C], float16 or float32
         The feature map.
-    rois : array_like, [R, 5], the dtype of `input`
-        Regions (image number, x1, y1, x2, y2).
+    rois : array_like, [R, 5], the dtype of `input` or float32
+        Regions (image number, x1, y1, x2, y2). The number is cut to a whole one: 0.5 is image 0. A
+        NaN among the coordinates is no error, and such samples are 0. No regions give no results.
     offset : array_like, [R, 2, pooled_height, pooled_width], the dtype of `input`, optional
         How far each bin moves in x and in y.
     pooled_height, pooled_width : int
         The number of bins.
     spatial_scale : float, default 1.0
-        Pixels of the map for one unit of the regions.
+        Pixels of the map for one unit of the regions. 0 and negative numbers are no error, though
+        they hardly mean anything: 0 puts every region at the first pixel.
     sampling_ratio : int, default 0
         The grid has this many points in each direction; 0 is about one for each pixel.
     gamma : float, default 0.1
         The scale of the offsets.
+    pooled : int or (int, int), optional
+        Both numbers of bins in one argument.
     out : array, [R, pooled_height, pooled_width, C], the dtype of `input`, optional
         Where the result goes.
     handle : Handle, optional
@@ -61,7 +65,7 @@ def deform_roi_pool_forward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
     NotSupportedError
@@ -123,7 +127,7 @@ def deform_roi_pool_backward(
         The gradient of the result of `deform_roi_pool_forward`.
     input, rois, offset : array_like, the dtype of `grad_output`
         As in `deform_roi_pool_forward`.
-    pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma
+    pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma, pooled
         As in `deform_roi_pool_forward`.
     out : tuple of two arrays, optional
         Where grad_input and grad_offset go; None for a new array.
@@ -139,7 +143,7 @@ def deform_roi_pool_backward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
     NotSupportedError

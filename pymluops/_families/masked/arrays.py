@@ -60,7 +60,7 @@ def masked_im2col_forward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong: the text names it.
     NotSupportedError
@@ -146,7 +146,7 @@ def masked_col2im_forward(
     Raises
     ------
     BadTypeError
-        An argument is no array or of another dtype, or a number is none.
+        An argument is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong, or a position is outside the map: the text names it.
     NotSupportedError

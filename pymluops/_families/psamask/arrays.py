@@ -31,7 +31,7 @@ def psamask_forward(
 
     Parameters
     ----------
-    x : array_like, [N, H, W, h_mask*w_mask], float32
+    x : array_like, [N, H, W, h_mask*w_mask] or [H, W, h_mask*w_mask], float32
         A mask for each pixel.
     psa_type : int or str
         0 or "collect", 1 or "distribute".
@@ -52,7 +52,7 @@ def psamask_forward(
     Raises
     ------
     BadTypeError
-        `x` or `out` is no array or of another dtype, or a number is none.
+        `x` or `out` is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong: the text names it.
 
@@ -93,7 +93,7 @@ def psamask_backward(
 
     Parameters
     ----------
-    dy : array_like, [N, H, W, H*W], float32
+    dy : array_like, [N, H, W, H*W] or [H, W, H*W], float32
         The gradient of the result of `psamask_forward`.
     psa_type : int or str
         0 or "collect", 1 or "distribute".
@@ -114,7 +114,7 @@ def psamask_backward(
     Raises
     ------
     BadTypeError
-        `dy` or `out` is no array or of another dtype, or a number is none.
+        `dy` or `out` is not an array or has another dtype, or a number is not one.
     BadParamError
         A shape or a value is wrong: the text names it.
 
