@@ -4,7 +4,9 @@
 The declarations come from the public headers themselves: the text between "cdef begin" and
 "cdef end". The C compiler then checks what cffi made of them against those headers.
 
-Usage: generate_native.py INCLUDE_DIR OUTPUT.c
+Usage: generate_native.py INCLUDE_DIR OUTPUT.c [FAMILY ...]
+
+The functions of the families named are left out, as they are of the library.
 """
 
 import re
@@ -54,11 +56,22 @@ def declarations(header: Path) -> str:
     return found[1].replace("MLUOP_WIN_API", "")
 
 
+def without(text: str, families: list[str]) -> str:
+    """Leave out the functions of families: their names have the family's, in capitals and all."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    for family in families:
+        word = family.replace("_", "")
+        function = rf"mluOp(?:Create|Destroy|Set|Get)?(?i:{word})\w*"
+        text = re.sub(rf"[^;{{}}]*\b{function}\([^;]*;", "", text)
+    return text
+
+
 def main() -> None:
     """Write the file that the command line names."""
-    include_dir, output = Path(sys.argv[1]), Path(sys.argv[2])
+    include_dir, output, left_out = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     ffi = cffi.FFI()
-    ffi.cdef(BEFORE + "".join(declarations(include_dir / name) for name in HEADERS) + AFTER)
+    text = "".join(declarations(include_dir / name) for name in HEADERS)
+    ffi.cdef(BEFORE + without(text, left_out) + AFTER)
     includes = "".join(f'#include "{name}"\n' for name in HEADERS)
     ffi.set_source("pymluops._native", includes + OURS)
     ffi.emit_c_code(str(output))

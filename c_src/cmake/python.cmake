@@ -21,7 +21,7 @@ set(native_source ${PROJECT_BINARY_DIR}/generated/_native.c)
 add_custom_command(
   OUTPUT ${native_source}
   COMMAND Python::Interpreter ${PROJECT_SOURCE_DIR}/c_src/cmake/generate_native.py
-          ${PROJECT_SOURCE_DIR}/include ${native_source}
+          ${PROJECT_SOURCE_DIR}/include ${native_source} ${families_left_out}
   DEPENDS c_src/cmake/generate_native.py include/mlu_op.h include/mlu_op_cpu.h include/cnrt.h
   VERBATIM)
 
