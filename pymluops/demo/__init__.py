@@ -9,13 +9,18 @@ from pymluops.demo._canvas import BAD, FAINT, GOOD, INK, LINE, Canvas, text_widt
 from pymluops.demo._image import paint, shrink
 from pymluops.demo._run import Picture, Scene
 
-_MARGIN, _HEAD, _ROW, _TEXT = 36, 96, 258, 424
-_WIDE, _HIGH, _GAP = 256, 192, 34  # of a picture, and between two
-_WIDTH = 2 * _MARGIN + _TEXT + 4 * _WIDE + 3 * _GAP
+_MARGIN, _HEAD = 36, 92
+_WIDE, _HIGH, _GAP = 256, 192, 40  # of a picture, and between two
+_WIDTH = 2 * _MARGIN + 4 * _WIDE + 3 * _GAP
+_BODY, _LINE = 12, 25  # size of the text, and from line to line
 
 
 def run(path: Path) -> int:
     """Run the demonstration and write its picture; return 1 if a result is wrong."""
+    if path.suffix.lower() != ".png":
+        raise OSError(f"{path} given, expected a name that ends with .png")
+    if not path.resolve().parent.is_dir():
+        raise FileNotFoundError(f"{path.resolve().parent} is not a folder")
     shown = _scenes()
     outcomes = [outcome for scene in shown for outcome in scene.outcomes]
     print(_machine())
@@ -26,7 +31,8 @@ def run(path: Path) -> int:
     _draw(shown).save(path)
     wrong = sum(not outcome.verdict for outcome in outcomes)
     print("every result agrees with the NumPy reference" if not wrong else f"{wrong} results WRONG")
-    print(path.resolve())
+    print(f"The picture is {path.resolve()}. A browser opens it:")
+    print(path.resolve().as_uri())
     return 1 if wrong else 0
 
 
@@ -45,31 +51,49 @@ def _machine() -> str:
     )
 
 
+def _wrapped(text: list[str]) -> list[str]:
+    """Break a text into lines of the width of the canvas."""
+    lines = [""]
+    for word in " ".join(text).split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if text_width(longer, _BODY) <= _WIDTH - 2 * _MARGIN:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def _height(scene: Scene) -> int:
+    return 36 + _LINE * (len(_wrapped(scene.text)) + (len(scene.outcomes) + 1) // 2) + _HIGH + 76
+
+
 def _draw(shown: list[Scene]) -> Canvas:
-    canvas = Canvas(_HEAD + _ROW * len(shown), _WIDTH)
+    canvas = Canvas(_HEAD + sum(map(_height, shown)), _WIDTH)
     canvas.text(30, _MARGIN, "pymluops", 20, INK, bold=True)
-    canvas.text(36, _MARGIN + 178, _machine(), 10, FAINT)
-    for number, scene in enumerate(shown):
-        top = _HEAD + number * _ROW
-        canvas.pixels[top - 14 : top - 13, _MARGIN : _WIDTH - _MARGIN] = LINE
-        _draw_text(canvas, scene, top)
-        left = _MARGIN + _TEXT
-        for picture in scene.pictures:
-            _draw_picture(canvas, picture, top, left)
-            left += _WIDE + _GAP
+    canvas.text(35, _MARGIN + 172, _machine(), _BODY, FAINT)
+    top = _HEAD
+    for scene in shown:
+        canvas.pixels[top - 18 : top - 16, _MARGIN : _WIDTH - _MARGIN] = LINE
+        _draw_scene(canvas, scene, top)
+        top += _height(scene)
     return canvas
 
 
-def _draw_text(canvas: Canvas, scene: Scene, top: int) -> None:
-    canvas.text(top + 6, _MARGIN, scene.title, 14, INK, bold=True)
-    top = canvas.lines(top + 38, _MARGIN, scene.text, 9, FAINT) + 10
-    for outcome in scene.outcomes:
-        canvas.text(top, _MARGIN, outcome.name, 8.5, INK)
-        canvas.text(top, _MARGIN + 206, f"{outcome.milliseconds:#.3g} ms", 8.5, INK)
-        canvas.text(top, _MARGIN + 278, outcome.error, 8.5, FAINT)
+def _draw_scene(canvas: Canvas, scene: Scene, top: int) -> None:
+    canvas.text(top, _MARGIN, scene.title, 16, INK, bold=True)
+    top = canvas.lines(top + 36, _MARGIN, _wrapped(scene.text), _BODY, _LINE, FAINT) + 6
+    for number, picture in enumerate(scene.pictures):
+        _draw_picture(canvas, picture, top, _MARGIN + number * (_WIDE + _GAP))
+    top += _HIGH + 46
+    column = (_WIDTH - 2 * _MARGIN) // 2
+    for number, outcome in enumerate(scene.outcomes):
+        left = _MARGIN + number % 2 * column
+        canvas.text(top, left, outcome.name, _BODY, INK)
+        canvas.text(top, left + 290, f"{outcome.milliseconds:#.3g} ms", _BODY, INK)
+        canvas.text(top, left + 396, outcome.error, _BODY, FAINT)
         status = ("ok", GOOD) if outcome.verdict else ("WRONG", BAD)
-        canvas.text(top, _MARGIN + 366, status[0], 8.5, status[1], bold=True)
-        top += 18
+        canvas.text(top, left + 508, status[0], _BODY, status[1], bold=True)
+        top += _LINE * (number % 2)
 
 
 def _draw_picture(canvas: Canvas, picture: Picture, top: int, left: int) -> None:
@@ -85,8 +109,8 @@ def _draw_picture(canvas: Canvas, picture: Picture, top: int, left: int) -> None
             canvas.rectangle(*at, *end, mark.color)
         else:
             canvas.dot(*at, mark.radius, mark.color)
-    caption = left + (_WIDE - text_width(picture.caption, 9)) / 2
-    canvas.text(top + _HIGH + 14, caption, picture.caption, 9, INK)
+    caption = left + (_WIDE - text_width(picture.caption, 11)) / 2
+    canvas.text(top + _HIGH + 12, caption, picture.caption, 11, INK)
     if picture.sign:
         sign = left - _GAP / 2 - text_width(picture.sign, 14) / 2 + 2
         canvas.text(top + _HIGH // 2 - 7, sign, picture.sign, 14, FAINT)

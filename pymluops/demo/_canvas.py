@@ -16,7 +16,7 @@ Pixels: TypeAlias = npt.NDArray[np.floating]  # [height, width, 3], 0 to 1
 Color: TypeAlias = tuple[float, float, float]
 
 INK: Color = (0.11, 0.13, 0.17)
-FAINT: Color = (0.42, 0.46, 0.52)
+FAINT: Color = (0.26, 0.29, 0.34)
 GOOD: Color = (0.05, 0.48, 0.24)
 BAD: Color = (0.80, 0.10, 0.10)
 LINE: Color = (0.87, 0.89, 0.92)
@@ -90,11 +90,13 @@ class Canvas:
             left += advance
         return left
 
-    def lines(self, top: int, left: int, lines: Sequence[str], size: float, color: Color) -> int:
+    def lines(
+        self, top: int, left: int, lines: Sequence[str], size: float, step: int, color: Color
+    ) -> int:
         """Draw lines of text below each other; return where the next one would be."""
         for line in lines:
             self.text(top, left, line, size, color)
-            top += round(size * 2)
+            top += step
         return top
 
     def save(self, path: Path) -> None:

@@ -6,6 +6,7 @@ import copy
 import doctest
 import enum
 import importlib
+import inspect
 import pickle
 import pkgutil
 from pathlib import Path
@@ -227,6 +228,13 @@ def test_names_of_the_package():
             print(error)
     """
     assert run_python(code)[0] == "module 'pymluops' has no attribute 'nothing'\n"
+
+
+def test_help_begins_with_a_short_signature():
+    for name in pymluops.__all__:
+        if name.endswith(("_forward", "_backward")):
+            signature = str(inspect.signature(getattr(pymluops, name)))
+            assert len(signature) < 500, signature
 
 
 def test_public_names_exist():

@@ -94,9 +94,13 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"pymluops {pymluops.__version__}\n"
 
 
-def test_demo_where_nothing_can_be_written(capsys, tmp_path):
+def test_demo_where_nothing_can_be_written(capsys, tmp_path, monkeypatch):
+    """It is said before the work."""
+    monkeypatch.setattr("pymluops.demo._scenes", None)
     assert cli.main(["demo", str(tmp_path / "missing" / "picture.png")]) == 1
-    assert "pymluops demo: " in capsys.readouterr().err
+    assert capsys.readouterr().err == f"pymluops demo: {tmp_path / 'missing'} is not a folder\n"
+    assert cli.main(["demo", str(tmp_path / "picture.jpg")]) == 1
+    assert "expected a name that ends with .png" in capsys.readouterr().err
 
 
 def run_command(*arguments, **streams):
@@ -192,7 +196,8 @@ def test_demo(capsys, tmp_path):
     picture = tmp_path / "picture.png"
     assert cli.main(["demo", str(picture)]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert shown[-1] == str(picture.resolve())
+    assert shown[-2] == f"The picture is {picture.resolve()}. A browser opens it:"
+    assert shown[-1] == picture.resolve().as_uri()
     for name in (name for name in pymluops.__all__ if name.endswith(("_forward", "_backward"))):
         lines = [line for line in shown if line.startswith(f"  {name} ")]
         assert lines, name

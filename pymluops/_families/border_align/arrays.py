@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """BorderAlign: the maximum of a feature along each border of a box."""
 
+from __future__ import annotations
+
 from typing import SupportsIndex
 
 import numpy as np

@@ -15,11 +15,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "BorderAlign",
         [
-            "The largest value along each border of a box,",
-            "one box for each pixel. The map holds the edges",
-            "of what has the sun's colour, so the best box is",
-            "around the sun; dots show where its borders have",
-            "their maxima. The gradient goes to such places.",
+            "The largest value along each border of a box, for one box around each pixel.",
+            "The map holds the edges of what has the sun's colour. A box scores by all its",
+            "borders together: best is the one around the sun, where dots show the maxima.",
+            "The gradient goes to such places.",
         ],
     )
     height, width, _ = small.shape
@@ -45,12 +44,12 @@ def scene(image: Values, small: Values) -> Scene:
         argmax,
         numbers={"pool_size": 12, "height": height, "width": width},
     )
-    score = output[0, :, :, 0].min(-1)
+    score = output[0, :, :, 0].mean(-1)
     best = int(score.argmax())
     shown.pictures = [
         Picture(small, "the best box", marks=_box_marks(boxes[0, best], argmax[0, best, :, 0])),
         Picture(heat(feature.sum(-1)), "input: edges, 4 channels", "+"),
-        Picture(heat(score.reshape(height, width)), "output: weakest border", "\u2192"),
+        Picture(heat(score.reshape(height, width)), "output: mean of the borders", "\u2192"),
         Picture(heat(strength(grad[0])), "grad_input"),
     ]
     return shown

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CARAFE: content-aware upsampling, each output pixel with a kernel of its own."""
 
+from __future__ import annotations
+
 from typing import SupportsIndex
 
 from pymluops._call import Call

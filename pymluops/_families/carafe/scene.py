@@ -9,7 +9,7 @@ import pymluops
 from pymluops._families.carafe import reference
 from pymluops.demo._canvas import Pixels, heat
 from pymluops.demo._image import HEIGHT, SCALE, WIDTH
-from pymluops.demo._run import Picture, Scene, Values, nhwc, strength
+from pymluops.demo._run import Picture, Scene, Values, nhwc
 
 
 def scene(image: Values, small: Values) -> Scene:
@@ -17,33 +17,39 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "CARAFE",
         [
-            "Upsampling by 4 in which each output pixel",
-            "has a 5 x 5 kernel of its own. Here the kernels",
-            "come from a guide image, in a network they are",
-            "predicted. The gradient of the sun alone goes",
-            "back to the input pixels it was made of.",
+            "Upsampling by 4 in which each output pixel has a 5 x 5 kernel of its own. Here",
+            "the kernels come from a guide image, in a network they are predicted. Bilinear",
+            "upsampling, whose kernels are the same everywhere, blurs the same input.",
         ],
     )
     kernels = _guided_kernels(image, small, 5)
     numbers: dict[str, Any] = {"kernel_size": 5, "group_size": 1, "scale_factor": SCALE}
     x, mask = nhwc(small), nhwc(kernels)
     output = shown.run(pymluops.carafe_forward, reference.carafe_forward, x, mask, numbers=numbers)
-    sun = np.zeros_like(output)
-    sun[0][(image[..., 0] > 0.9) & (image[..., 2] < 0.45) & (image[..., 1] > 0.7)] = 1
-    grad_input, _ = shown.run(
+    shown.run(
         pymluops.carafe_backward,
         reference.carafe_backward,
         x,
         mask,
-        numbers={"grad_output": sun, **numbers},
+        numbers={"grad_output": output, **numbers},
     )
     shown.pictures = [
         Picture(small, "input, 24 x 32"),
         Picture(_tiles(kernels), "mask: every 8th kernel, 5 x 5", "+"),
-        Picture(output[0], "output, 96 x 128", "\u2192"),
-        Picture(heat(strength(grad_input[0])), "grad_input of the sun"),
+        Picture(output[0], "output: CARAFE, 96 x 128", "\u2192"),
+        Picture(_bilinear(small), "beside it: bilinear, 96 x 128"),
     ]
     return shown
+
+
+def _bilinear(small: Values) -> Values:
+    """Return what fixed kernels make of the input."""
+    for axis, extent in enumerate((HEIGHT, WIDTH)):
+        at = np.clip((np.arange(extent) + 0.5) / SCALE - 0.5, 0, small.shape[axis] - 1)
+        low = np.minimum(at.astype(int), small.shape[axis] - 2)
+        share = (at - low).reshape(-1, *[1] * (2 - axis))
+        small = small.take(low, axis) * (1 - share) + small.take(low + 1, axis) * share
+    return small
 
 
 def _guided_kernels(image: Values, small: Values, size: int) -> Values:

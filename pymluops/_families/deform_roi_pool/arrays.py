@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deformable RoI pooling: means over the bins of regions of interest, moved by learnt offsets."""
 
+from __future__ import annotations
+
 from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np

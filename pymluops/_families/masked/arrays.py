@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Masked im2col and col2im: windows of a map at chosen positions as columns, and back."""
 
+from __future__ import annotations
+
 from typing import SupportsIndex
 
 import numpy as np

@@ -15,11 +15,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "Masked im2col, col2im",
         [
-            "A convolution at chosen positions alone: im2col",
-            "makes a column of the window at each position,",
-            "a matrix product with the filter (here one that",
-            "finds outlines) follows, and col2im puts the",
-            "results back; all other positions are 0.",
+            "A convolution at chosen positions alone: im2col makes a column of the window",
+            "at each position, a matrix product with the filter (here one that finds",
+            "outlines) follows, and col2im puts the results back; all other positions are",
+            "0.",
         ],
     )
     level = image.mean(-1)
@@ -53,14 +52,17 @@ def scene(image: Values, small: Values) -> Scene:
     shown.pictures = [
         Picture(image, "feature"),
         Picture(dimmed, f"mask: {len(rows)} of {HEIGHT * WIDTH} positions", "+"),
-        Picture(_stacked(col), f"data_col, 27 x {len(rows)} (part)", "\u2192"),
+        Picture(_windows(col), "data_col: some columns, 3 x 3", "\u2192"),
         Picture(0.5 + 0.35 * im[0].transpose(1, 2, 0), "im, after the filter (grey: 0)", "\u2192"),
     ]
     return shown
 
 
-def _stacked(col: Values) -> Pixels:
-    """Show the first columns, in three strips below each other."""
-    strips = col[:, : 3 * WIDTH].reshape(27, 3, WIDTH).transpose(1, 0, 2)
-    padded = np.pad(strips, ((0, 0), (2, 3), (0, 0)))
-    return np.repeat(padded.reshape(-1, WIDTH)[:HEIGHT, :, None], 3, -1)
+def _windows(col: Values) -> Pixels:
+    """Show some columns as the windows that they hold, in the order of their positions."""
+    across, down, cell, gap = 16, 12, 2, 2
+    some = col[:, np.linspace(0, col.shape[1] - 1, across * down).astype(int)]
+    windows = some.reshape(3, 3, 3, down, across).transpose(3, 1, 4, 2, 0)
+    large = windows.repeat(cell, 1).repeat(cell, 3)
+    padded = np.pad(large, ((0, 0), (0, gap), (0, 0), (0, gap), (0, 0)), constant_values=1)
+    return padded.reshape(HEIGHT, WIDTH, 3)

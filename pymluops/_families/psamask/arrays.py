@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Point-wise spatial attention: spread masks over the map that they attend to, and back."""
 
+from __future__ import annotations
+
 from typing import Literal, SupportsIndex, TypeAlias
 
 from pymluops._arguments import Size

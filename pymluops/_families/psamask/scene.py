@@ -16,11 +16,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "PSAMask",
         [
-            "Each pixel has a mask for its surroundings, here",
-            "one that looks for what is brighter. collect puts",
-            "the mask of a pixel at its place on the map: whom",
-            "it looks at. distribute gives each pixel what the",
-            "others' masks say about it: who looks at it.",
+            "Each pixel has a mask for its surroundings, here one that looks for what is",
+            "brighter. collect puts the mask of a pixel at its place on the map: whom it",
+            "looks at, the sun. distribute gives it what the masks of others say about it:",
+            "who looks at it, the sky around.",
         ],
     )
     size = 15
@@ -51,14 +50,22 @@ def scene(image: Values, small: Values) -> Scene:
             numbers=numbers,
         )
         maps[kind] = spread[0, y, x].reshape(height, width)
-    here = [Mark(y + 0.5, x + 0.5)]
+    here = [Mark(y + 0.5, x + 0.5, color=(0.1, 0.35, 0.95))]
     shown.pictures = [
         Picture(small, "a pixel of the image", marks=here),
         Picture(heat(masks[y, x].reshape(size, size)), "x: its mask, 15 x 15", "+"),
-        Picture(heat(maps["collect"]), "y: collect", "\u2192", here),
-        Picture(heat(maps["distribute"]), "y: distribute", marks=here),
+        Picture(_over(small, maps["collect"]), "collect: it looks at ...", "\u2192", here),
+        Picture(_over(small, maps["distribute"]), "distribute: ... looks at it", marks=here),
     ]
     return shown
+
+
+def _over(small: Values, attention: Values) -> Values:
+    """Return the image in grey, and red where there is attention."""
+    grey = 0.35 + 0.5 * small.mean(-1, keepdims=True).repeat(3, -1)
+    share = (attention / attention.max())[..., None] ** 0.5
+    red: Values = grey * (1 - share) + np.array((0.90, 0.10, 0.25), np.float32) * share
+    return red
 
 
 def _brighter(small: Values, size: int) -> Values:
