@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of the compiled module: what cffi makes of the C headers.
+# Written by c_src/cmake/generate_stub.py.
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -46,8 +47,6 @@ class _Lib:
     MLUOP_PATCHLEVEL: int
     MLUOP_VERSION: int
     MLUOP_DIM_MAX: int
-
-    pymluops_log: CData
 
     MLUOP_STATUS_SUCCESS: int
     MLUOP_STATUS_NOT_INITIALIZED: int
@@ -103,6 +102,9 @@ class _Lib:
     MLUOP_CPU_LOG_ERROR: int
     MLUOP_CPU_LOG_OFF: int
 
+    pymluops_log: CData
+    pymluops_build_id: CData
+
     def mluOpCreate(self, handle: CData, /) -> int: ...
     def mluOpDestroy(self, handle: CData, /) -> int: ...
     def mluOpUpdateContextInformation(self, handle: CData, /) -> int: ...
@@ -123,10 +125,10 @@ class _Lib:
     def mluOpSetGroupTensorDescriptors(
         self,
         group_descs: CData,
-        group_layout: CData,
-        group_dtype: CData,
-        group_dimNb: CData,
-        group_dimSize: CData,
+        group_layout: CData | Sequence[int],
+        group_dtype: CData | Sequence[int],
+        group_dimNb: CData | Sequence[int],
+        group_dimSize: CData | Sequence[int],
         desc_num: int,
         /,
     ) -> int: ...
@@ -154,7 +156,7 @@ class _Lib:
         layout: int,
         dtype: int,
         dimNb: int,
-        dimSize: CData,
+        dimSize: CData | Sequence[int],
         dimStride: CData | Sequence[int],
         /,
     ) -> int: ...
@@ -164,12 +166,24 @@ class _Lib:
         layout: int,
         dtype: int,
         dimNb: int,
-        dimSize: CData,
+        dimSize: CData | Sequence[int],
         dimStride: CData | Sequence[int],
         /,
     ) -> int: ...
-    def mluOpSetTensorDescriptorDim(self, desc: CData, dimNb: int, dimSize: CData, /) -> int: ...
-    def mluOpSetTensorDescriptorDim_v2(self, desc: CData, dimNb: int, dimSize: CData, /) -> int: ...
+    def mluOpSetTensorDescriptorDim(
+        self,
+        desc: CData,
+        dimNb: int,
+        dimSize: CData | Sequence[int],
+        /,
+    ) -> int: ...
+    def mluOpSetTensorDescriptorDim_v2(
+        self,
+        desc: CData,
+        dimNb: int,
+        dimSize: CData | Sequence[int],
+        /,
+    ) -> int: ...
     def mluOpSetTensorDescriptorPointerMode(self, desc: CData, pointer_mode: int, /) -> int: ...
     def mluOpGetTensorDescriptorPointerMode(self, desc: CData, pointer_mode: CData, /) -> int: ...
     def mluOpSetTensorDescriptorOnchipDataType(self, desc: CData, onchip_dtype: int, /) -> int: ...
@@ -217,7 +231,7 @@ class _Lib:
         layout: CData,
         dtype: CData,
         dimNb: CData,
-        dimSize: CData | Sequence[int],
+        dimSize: CData,
         /,
     ) -> int: ...
     def mluOpGetTensorDescriptor_v2(
@@ -226,7 +240,7 @@ class _Lib:
         layout: CData,
         dtype: CData,
         dimNb: CData,
-        dimSize: CData | Sequence[int],
+        dimSize: CData,
         /,
     ) -> int: ...
     def mluOpGetTensorDescriptorEx(
@@ -448,7 +462,6 @@ class _Lib:
     def mluOpCpuGetVersion(self) -> CData: ...
     def mluOpCpuGetBuildInfo(self) -> CData: ...
     def pymluops_library_file(self) -> CData: ...
-    pymluops_build_id: CData
 
 ffi: _FFI
 lib: _Lib

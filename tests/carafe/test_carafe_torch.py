@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carafe in PyTorch: numbers known beforehand, empty tensors, errors, modules."""
+"""CARAFE in PyTorch: numbers known beforehand, empty tensors, errors, modules."""
 
 import copy
 import pickle
