@@ -156,14 +156,14 @@ class Arguments:
         batch: bool = False,
     ) -> Tensor:
         """Return what the operator reads; a `batch` is of images, or is one without that dim."""
-        reason = ""
-        if dtypes is HALF_OR_FLOAT and self._leader is not None:
-            dtypes, reason = self._dtypes()
+        leader = self._leader if dtypes is HALF_OR_FLOAT else None
+        if leader is not None:
+            dtypes = (leader.dtype,)
         ndims = self._ndims(ndim) if batch else (ndim,)
-        array, dtype = as_input(self.function, name, value, dtypes, ndims, reason)
+        array, dtype = as_input(self.function, name, value, dtypes, ndims, leader)
         shape = array.shape
         if batch:
-            self._single = array.ndim < ndim
+            self._single = len(shape) < ndim
             if self._single:
                 shape = (1, *shape)
         tensor = self._input(name, array, shape, dtype)
@@ -173,15 +173,12 @@ class Arguments:
 
     def rois(self, name: str, value: ArrayLike) -> Tensor:
         """Return regions, whose coordinates may be float32 where values are float16."""
-        dtypes, reason = self._dtypes(*FLOAT)
-        array, dtype = as_input(self.function, name, value, dtypes, (2,), reason)
+        array, dtype = self._coordinates(name, value, (2,))
         return self._input(name, array, array.shape, dtype)
 
     def boxes(self, name: str, value: ArrayLike) -> Tensor:
         """Return a box for each pixel, whose coordinates may be float32 as those of `rois`."""
-        ndims = (2, 3) if self._single else (3, 4)
-        dtypes, reason = self._dtypes(*FLOAT)
-        array, dtype = as_input(self.function, name, value, dtypes, ndims, reason)
+        array, dtype = self._coordinates(name, value, (2, 3) if self._single else (3, 4))
         images = 1 if self._single else array.shape[0]
         pixels = math.prod(array.shape[0 if self._single else 1 : -1])
         return self._input(name, array, (images, pixels, array.shape[-1]), dtype)
@@ -191,19 +188,21 @@ class Arguments:
             return ndim, ndim - 1
         return (ndim - 1,) if self._single else (ndim,)
 
-    def _dtypes(self, *others: np.dtype[Any]) -> tuple[Dtypes, str]:
-        """Return what an array of floats may be beside the first one, and why."""
+    def _coordinates(
+        self, name: str, value: ArrayLike, ndims: tuple[int, ...]
+    ) -> tuple[Array, np.dtype[Any]]:
         leader = cast(Tensor, self._leader)
-        dtypes = (leader.dtype, *(dtype for dtype in others if dtype != leader.dtype))
-        return dtypes, f", {leader.name} being {leader.dtype}"
+        dtypes = FLOAT if leader.dtype == FLOAT[0] else (leader.dtype, *FLOAT)
+        array, dtype = as_input(self.function, name, value, dtypes, ndims, leader)
+        if dtype != leader.dtype:
+            self._wide = self._unready = True
+        return array, dtype
 
     def _input(
         self, name: str, array: Array, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> Tensor:
         if array.size == 0:
             self._empty_input = True
-        if dtype == FLOAT[0] and self._leader is not None and self._leader.dtype != dtype:
-            self._wide = self._unready = True
         pointer = pointer_to(array) if is_readable(array, dtype) else None
         if pointer is None:
             self._unready = True

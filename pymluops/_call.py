@@ -87,7 +87,14 @@ class Call(Arguments):
     def finish(self) -> None:
         """Hand over the results, zeros where nothing was read."""
         for tensor in self._outputs:
-            self._finish(tensor)
+            if self._empty_input:
+                # With nothing to read some functions succeed without writing.
+                tensor.array.fill(0)
+            if tensor.narrow is not None:
+                with np.errstate(over="ignore"):
+                    tensor.narrow.reshape(tensor.shape)[...] = tensor.array
+            if type(tensor.result) is not np.ndarray:
+                after_writing(tensor.result)
 
     def _make_ready(self, tensors: list[Tensor]) -> None:
         """Copy what C cannot read where it is, unless C will refuse the call anyway."""
@@ -114,13 +121,3 @@ class Call(Arguments):
             return as_readable(self.function, tensor.name, tensor.array, tensor.dtype)
         except MemoryError as error:
             raise no_memory(self.function, tensor.name, tensor.shape) from error
-
-    def _finish(self, tensor: Tensor) -> None:
-        if self._empty_input:
-            # With nothing to read some functions succeed without writing.
-            tensor.array.fill(0)
-        if tensor.narrow is not None:
-            with np.errstate(over="ignore"):
-                tensor.narrow.reshape(tensor.shape)[...] = tensor.array
-        if type(tensor.result) is not np.ndarray:
-            after_writing(tensor.result)

@@ -14,7 +14,7 @@ _FLOAT_MAX = (2 - 2**-23) * 2.0**127
 def c_int(function: str, name: str, value: SupportsIndex | None) -> int:
     """Return a whole number that fits a C int; True is none, though Python counts with it."""
     try:
-        if value is None or isinstance(value, bool):
+        if value is None or type(value) is bool:
             raise TypeError
         number = index(value)
     except TypeError:

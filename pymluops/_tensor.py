@@ -41,12 +41,12 @@ def as_input(
     value: ArrayLike,
     dtypes: Dtypes,
     ndims: tuple[int, ...],
-    reason: str = "",
+    leader: Any = None,
 ) -> tuple[Array, np.dtype[Any]]:
     """Return an argument as an array, and the dtype in which C is to read it.
 
     Only rank and dtype are judged: nothing is copied, whatever the strides and the byte order.
-    `reason` says why the dtypes are expected. Values are never converted, but for int64 indices.
+    `leader` is the tensor whose dtype decides. Values are never converted, but for int64 indices.
     """
     array = value if type(value) is np.ndarray else _as_array(function, name, value, dtypes)
     dtype = array.dtype
@@ -57,7 +57,7 @@ def as_input(
         elif dtypes is INT32 and native == _INT64:
             dtype = INT32[0]
         else:
-            raise _wrong_dtype(function, name, array, dtypes, reason)
+            raise _wrong_dtype(function, name, array, dtypes, leader)
     if array.ndim not in ndims:
         expected = " or ".join(str(ndim) for ndim in ndims)
         raise bad_value(
@@ -69,9 +69,9 @@ def as_input(
 
 
 def is_readable(array: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether C can read an array where it is."""
+    """Whether C can read an array where it is, in the dtype that `as_input` has found."""
     flags = array.flags
-    return flags.c_contiguous and flags.aligned and array.dtype == dtype
+    return flags.c_contiguous and flags.aligned and array.dtype is dtype
 
 
 def as_readable(function: str, name: str, array: Array, dtype: np.dtype[Any]) -> Array:
@@ -166,10 +166,12 @@ def _plain(values: Sequence[Any]) -> bool:
 
 
 def _wrong_dtype(
-    function: str, name: str, array: Array, dtypes: Dtypes, reason: str = ""
+    function: str, name: str, array: Array, dtypes: Dtypes, leader: Any = None
 ) -> Exception:
     expected = " or ".join(str(dtype) for dtype in dtypes)
-    problem = f"dtype {array.dtype} given, expected {expected}{reason}"
+    problem = f"dtype {array.dtype} given, expected {expected}"
+    if leader is not None:
+        problem += f", {leader.name} being {leader.dtype}"
     if array.dtype.kind in "biuf":
         problem += f"; convert it with .astype(numpy.{dtypes[0]})"
     return bad_type(function, name, problem)
