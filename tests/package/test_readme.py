@@ -52,7 +52,17 @@ def test_c_example(tmp_path: Path) -> None:
 def test_ci_calls_the_test_command() -> None:
     commands = re.findall(r"^python3 -m venv \.venv && .*$", README, re.MULTILINE)
     assert len(commands) == 2
-    assert commands[1] in (ROOT / ".ci/run").read_text()
+    *installation, tests = commands[1].split(" && ")
+    steps = (ROOT / ".ci/steps.sh").read_text()
+    assert f"step_setup() {{\n  {' && '.join(installation)}\n}}" in steps
+    assert f"step_tests() {{\n  {tests}\n}}" in steps
+
+
+def test_commands_name_what_is_there() -> None:
+    """The package is in no index: it is installed from its sources."""
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        installed = re.findall(r"pip install (?:-\S+ )*'?([^\s'`]+)", page.read_text())
+        assert not [name for name in installed if name.startswith("pymluops")], page
 
 
 def test_links_lead_somewhere() -> None:
