@@ -36,6 +36,7 @@
  *   - A data pointer that is not aligned to its element (2 bytes for HALF, 4 for FLOAT and INT32)
  *     is MLUOP_STATUS_BAD_PARAM, as is one that is NULL, and at the same place in the order of
  *     checks. A workspace needs no alignment beyond what malloc gives.
+ *   - Data that another thread changes during a call makes results meaningless, and nothing worse.
  *   - A handle or descriptor may be used by one thread at a time (reading a descriptor, as
  *     operators do, by several); different ones by different threads at once.
  *   - A forked child may go on using handles and descriptors; its operators run on one thread.

@@ -117,7 +117,7 @@ static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args
   const bool by_kernel = job->schedule == MLUOP_STATIC && workers <= lists;
   const int64_t planned = by_kernel ? 1 : lists;
   const size_t order = (size_t)round_up(planned * args->K, 16) * sizeof(int32_t);
-  const size_t plan = order + (size_t)round_up(planned * (args->K + 2), 16) * sizeof(int32_t);
+  const size_t plan = 2 * order + (size_t)round_up(planned * (args->K + 2), 16) * sizeof(int32_t);
   const size_t room = (size_t)(2 * args->line_floats) * sizeof(float) + (size_t)round_up(extra, 64);
   job->scratch_stride = room + (by_kernel ? plan : 0) + APART_BYTES;
   const size_t bytes = (by_kernel ? 0 : plan) + (size_t)workers * job->scratch_stride;
@@ -128,7 +128,8 @@ static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args
   args->plan_at = room;
   if (!by_kernel) {
     args->plan_order = (int32_t *)(void *)scratch;
-    args->plan_first = (int32_t *)(void *)(scratch + order);
+    args->plan_keys = (int32_t *)(void *)(scratch + order);
+    args->plan_first = (int32_t *)(void *)(scratch + 2 * order);
     job->scratch = scratch + plan;
     const struct mluop_job planning = {.kernel = border_align_plan[call->handle->isa],
                                        .args = args,

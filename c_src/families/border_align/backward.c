@@ -108,8 +108,12 @@ MLUOP_INLINE void spread_by_channel(const struct border_list *list, const struct
   for (int64_t step = 0; known && step <= a->pool_size; step++) {
     points[step] = point_at(border, list, step);
   }
+  /* Steps have been judged; another thread may have changed them since. */
+  const volatile int32_t *const steps = a->argmax + row;
+  const uint32_t last = (uint32_t)a->pool_size;
   for (int64_t c = 0; c < list->width; c++) {
-    const int32_t step = a->argmax[row + c];
+    const uint32_t given = (uint32_t)steps[c];
+    const int64_t step = given < last ? given : last;
     const struct point point = known ? points[step] : point_at(border, list, step);
     if (!point.inside) continue;
     const float grad = mluop_load_as(a->rows, row + c, is_half);

@@ -11,11 +11,13 @@ struct lines {
   int64_t line[2]; /* what is in the slots; -1: nothing yet */
 };
 
+/* Fills the last vector up with zeros, which the next pixel may overwrite: whole vectors are
+   computed on, and what nobody wrote could be slow or trap. */
 MLUOP_INLINE void copy_pixel(float *to, const void *map, int64_t from, int64_t width, int is_half) {
   int64_t c = 0;
   for (; c + VL <= width; c += VL) vf_store(to + c, vf_load_as(map, from + c, is_half));
   const int64_t rest = width - c;
-  if (rest > 0) vf_store_part(to + c, vf_load_part_as(map, from + c, rest, is_half), rest);
+  if (rest > 0) vf_store(to + c, vf_load_part_as(map, from + c, rest, is_half));
 }
 
 MLUOP_INLINE void copy_line(const struct border_list *list, int64_t line, float *to, int is_half) {
@@ -252,7 +254,8 @@ static void do_borders(const struct border_list *list, int64_t begin, int64_t en
 static const int32_t *order_of(const struct border_list *list, void *scratch) {
   if (list->order != NULL) return list->order;
   int32_t *order = (int32_t *)(void *)((char *)scratch + list->a->plan_at);
-  plan_list(list, order, order + list->a->K);
+  int32_t *keys = order + list->a->K;
+  plan_list(list, order, keys + list->a->K, keys);
   return order;
 }
 

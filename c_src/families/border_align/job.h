@@ -43,7 +43,7 @@ struct border_align_args {
   /* List n * 4 + b: the boxes of image n, ordered by the line of border b, those without a line
      last; plan_first has K + 2 numbers for each list, see plan_list. NULL: the kernel plans each
      list that it comes to, plan_at bytes behind the begin of its scratch memory. */
-  int32_t *plan_order, *plan_first;
+  int32_t *plan_order, *plan_first, *plan_keys;
   size_t plan_at;
 
   /* Channels are done in blocks; a pixel of a line in scratch memory takes pixel_floats. */

@@ -10,7 +10,8 @@ void MLUOP_VARIANT(border_align_plan)(const void *vargs, int64_t begin, int64_t 
   const struct border_align_args *a = vargs;
   for (int64_t index = begin; index < end; index++) {
     const struct border_list list = border_list_of(a, index, 0);
-    plan_list(&list, a->plan_order + index * a->K, a->plan_first + index * (a->K + 2));
+    plan_list(&list, a->plan_order + index * a->K, a->plan_first + index * (a->K + 2),
+              a->plan_keys + index * a->K);
   }
 }
 
@@ -24,7 +25,7 @@ void MLUOP_VARIANT(border_align_check)(const void *vargs, int64_t begin, int64_t
   for (int64_t i = begin; i < end; i++) any |= (uint32_t)a->argmax[i] > largest;
   if (!any) return;
   int64_t i = begin;
-  while ((uint32_t)a->argmax[i] <= largest) i++;
+  while (i < end && (uint32_t)a->argmax[i] <= largest) i++;
   int64_t bad = __atomic_load_n(a->bad, __ATOMIC_RELAXED);
   while (i < bad &&
          !__atomic_compare_exchange_n(a->bad, &bad, i, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {

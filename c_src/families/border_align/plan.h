@@ -21,14 +21,19 @@ static inline int64_t key_of(const struct border_list *list, int64_t k) {
 }
 
 /* A counting sort of a list by key, stable in k. Afterwards the boxes of key i stand in order from
-   first[i] to first[i + 1]; first has K + 2 numbers. */
-static inline void plan_list(const struct border_list *list, int32_t *order, int32_t *first) {
+   first[i] to first[i + 1]; first has K + 2 numbers. Each key is found once, in `keys`: another
+   thread may change the boxes. */
+static inline void plan_list(const struct border_list *list, int32_t *order, int32_t *first,
+                             int32_t *keys) {
   const int64_t K = list->a->K;
   memset(first, 0, (size_t)(K + 2) * sizeof(*first));
-  for (int64_t k = 0; k < K; k++) first[key_of(list, k) + 1]++;
+  for (int64_t k = 0; k < K; k++) {
+    keys[k] = (int32_t)key_of(list, k);
+    first[keys[k] + 1]++;
+  }
   for (int64_t key = 0; key <= K; key++) first[key + 1] += first[key];
   /* Filling moves each first[key] to the next; shifting them back needs no second array. */
-  for (int64_t k = 0; k < K; k++) order[first[key_of(list, k)]++] = (int32_t)k;
+  for (int64_t k = 0; k < K; k++) order[first[keys[k]]++] = (int32_t)k;
   for (int64_t key = K; key > 0; key--) first[key] = first[key - 1];
   first[0] = 0;
 }

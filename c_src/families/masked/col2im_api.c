@@ -48,8 +48,8 @@ static const struct mluop_rule no_position_rules[] = {
     {.check = CHECK_END}};
 
 /* Leaves a message if one of the indices is bad. */
-static bool indices_below(const struct mluop_call *call, int tensor, char extent) {
-  const int32_t *indices = call->tensors[tensor].data;
+static bool indices_below(const struct mluop_call *call, int tensor, const int32_t *indices,
+                          char extent) {
   const uint32_t last = (uint32_t)(mluop_extent(call, extent) - 1);
   const int64_t count = mluop_extent(call, 'M');
   int64_t m = 0;
@@ -146,9 +146,12 @@ mluOpStatus_t mluOpMaskedCol2imForward(
       .M = mluop_extent(&call, 'M'),
       .stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call)),
   };
+  if (!hold_indices(&call, &args.mask_h_idx, &args.mask_w_idx, &status)) return status;
   const uint32_t seen = look_at_positions(handle, &args);
   if (seen & MASKED_COL2IM_BEYOND) {
-    if (indices_below(&call, MASK_H_IDX, 'H')) indices_below(&call, MASK_W_IDX, 'W');
+    if (indices_below(&call, MASK_H_IDX, args.mask_h_idx, 'H')) {
+      indices_below(&call, MASK_W_IDX, args.mask_w_idx, 'W');
+    }
     return MLUOP_STATUS_BAD_PARAM;
   }
   run(handle, &args, !(seen & MASKED_COL2IM_DESCENDS));

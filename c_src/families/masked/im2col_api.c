@@ -63,12 +63,15 @@ static bool in_disorder(const struct masked_im2col_args *args) {
 /* A short row for each tap becomes one row: of as many positions as there are elements in all of
    them, each at the place of one tap. Those off the map get an index off the map. */
 static void flatten(struct masked_im2col_args *args, int32_t *h_idx, int32_t *w_idx) {
+  int32_t held_h[SHORT_ROW], held_w[SHORT_ROW]; /* read once, see hold_indices */
+  memcpy(held_h, args->mask_h_idx, (size_t)args->M * sizeof(*held_h));
+  memcpy(held_w, args->mask_w_idx, (size_t)args->M * sizeof(*held_w));
   int64_t at = 0;
   for (int64_t i = 0; i < args->kernel_h; i++) {
     for (int64_t j = 0; j < args->kernel_w; j++) {
       for (int64_t m = 0; m < args->M; m++, at++) {
-        const int64_t h = args->mask_h_idx[m] - args->pad_h + i;
-        const int64_t w = args->mask_w_idx[m] - args->pad_w + j;
+        const int64_t h = held_h[m] - args->pad_h + i;
+        const int64_t w = held_w[m] - args->pad_w + j;
         const bool inside = h >= 0 && h < args->H && w >= 0 && w < args->W;
         h_idx[at] = inside ? (int32_t)h : -1;
         w_idx[at] = inside ? (int32_t)w : 0;
@@ -83,13 +86,14 @@ static void flatten(struct masked_im2col_args *args, int32_t *h_idx, int32_t *w_
 }
 
 /* Where that pays, and there is memory for it. */
-static void flatten_short_rows(mluOpHandle_t handle, struct masked_im2col_args *args) {
+static bool flatten_short_rows(mluOpHandle_t handle, struct masked_im2col_args *args) {
   const int64_t taps = args->kernel_h * args->kernel_w;
   const bool worth = taps > 1 && args->M <= SHORT_ROW && args->C >= CHANNELS_PER_THREAD;
-  if (!worth || taps > FLAT_ROW / args->M) return;
+  if (!worth || taps > FLAT_ROW / args->M) return false;
   const size_t count = (size_t)(taps * args->M);
   int32_t *indices = mluop_scratch(handle, 2 * count * sizeof(*indices));
   if (indices != NULL) flatten(args, indices, indices + count);
+  return indices != NULL;
 }
 
 static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
@@ -176,7 +180,10 @@ mluOpStatus_t mluOpMaskedIm2colForward(
       .pad_w = pad_w,
       .stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call)),
   };
-  flatten_short_rows(handle, &args);
+  if (!flatten_short_rows(handle, &args) &&
+      !hold_indices(&call, &args.mask_h_idx, &args.mask_w_idx, &status)) {
+    return status;
+  }
   run(handle, &args);
   return MLUOP_STATUS_SUCCESS;
 }
