@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Break lines of the kernels, chosen at random, and show which of these changes no test notices.
 
-Usage: python tests/mutation/kernels.py [--count N] [--skip N] [--seed N] [--list] [PATH PART ...]
+Usage: python tests/mutation/kernels.py [--count N] [--skip N] [--seed N] [OPTION] [PATH PART ...]
 
 Each change is built in a copy of the tree, for one instruction set, and the family's tests are run
 with that library until one fails, and for the next set if none does. A crash or a hang counts as
@@ -198,7 +198,8 @@ def failure(command: list[str], isa: str) -> str:
 class Trial:
     """Builds and tests mutants; the copy is always as it was afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, one_isa: bool) -> None:
+        self.one_isa = one_isa
         self.clean: dict[str, str] = {}
         self.passing: set[tuple[str, ...]] = set()  # tests that pass without a mutant
 
@@ -253,6 +254,8 @@ class Trial:
                 return said
             if said == "SURVIVES":
                 survived.append(isa)
+                if self.one_isa:
+                    break
         return f"SURVIVES ({', '.join(survived)})" if survived else "no change"
 
 
@@ -266,6 +269,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10, help="how many lines (default 10)")
     parser.add_argument("--skip", type=int, default=0, help="lines of this seed to leave out")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--one-isa", action="store_true", help="try no other set on a survivor")
     parser.add_argument("--list", action="store_true", help="only show what would be done")
     parser.add_argument("parts", nargs="*", metavar="PATH PART", help="only files with these parts")
     chosen = parser.parse_args()
@@ -274,7 +278,10 @@ def main() -> None:
     source.shuffle(lines)
     picked = [source.choice(of_line) for of_line in lines][chosen.skip :][: chosen.count]
     copy_tree()
-    trial, counts = Trial(), dict.fromkeys(("listed", "caught", "SURVIVES", "no"), 0)
+    trial, counts = (
+        Trial(one_isa=chosen.one_isa),
+        dict.fromkeys(("listed", "caught", "SURVIVES", "no"), 0),
+    )
     for mutant in picked:
         verdict = "listed" if chosen.list else trial.verdict(mutant)
         print(f"{mutant.path}:{mutant.number + 1}  {mutant.name}: {verdict}", flush=True)
