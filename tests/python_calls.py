@@ -3,9 +3,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
+from families import family_files
 
 import pymluops
 from pymluops._cases import small_calls
@@ -42,6 +45,32 @@ CALLS = {
     )
     for name, call in small_calls().items()
 }
+
+
+def same(one, two):
+    for a, b in zip(as_tuple(one), as_tuple(two), strict=True):
+        assert a.shape == b.shape
+        assert a.tobytes() == b.tobytes()
+    return True
+
+
+def facts(name: str) -> Any:
+    """Return what families say in tests/<family>/binding_facts.py, joined.
+
+    FREE                 extents of an argument that no other argument fixes
+    BATCHED              arguments that may come without the dim of images, the leading one first
+    UNBATCHED_RESULTS    results that have no such dim
+    SIZES                two numbers that may be given as one
+    FLOAT32_COORDINATES  the argument that may be float32 beside float16
+    EARLY                calls with nothing to compute, and the shapes of their results
+    EMPTY_FOR_ZERO       the result where a number may be 0
+    GRADIENT_BY_NAME     functions whose gradient does not come first
+    WAYS                 other ways to say what the small call says
+    """
+    found = [
+        vars(module)[name] for _, module in family_files("binding_facts") if name in vars(module)
+    ]
+    return reduce(or_, found)
 
 
 def assert_blames(error: pymluops.MluOpError, call: str, argument: str) -> None:

@@ -1,28 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PyTorch cases of all families: each has its own in tests/<family>/torch_cases.py."""
 
-import importlib.util
-import sys
-from functools import cache
-from pathlib import Path
 from types import ModuleType
 
-TESTS = Path(__file__).resolve().parent
+from families import family_file, family_files
 
 
-@cache
 def of_family(family: str) -> ModuleType:
     """Return the cases of a family, and its reference in stock operations."""
-    name = f"{family}_torch_cases"
-    spec = importlib.util.spec_from_file_location(name, TESTS / family / "torch_cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return family_file(family, "torch_cases")
 
 
-FAMILIES = sorted(path.parent.name for path in TESTS.glob("*/torch_cases.py"))
+FAMILIES = [family for family, _ in family_files("torch_cases")]
 CASES = [case for family in FAMILIES for case in of_family(family).CASES]
 #: One of each family, for what costs seconds per case.
 FIRST_CASES = [of_family(family).CASES[0] for family in FAMILIES]

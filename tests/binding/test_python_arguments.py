@@ -7,18 +7,22 @@ import warnings
 
 import numpy as np
 import pytest
-from python_calls import CALLS, assert_blames
+from python_calls import CALLS, assert_blames, facts
 
 import pymluops
 from pymluops import BadParamError, BadTypeError, MluOpError
 
 ARRAYS = [(name, array) for name, call in CALLS.items() for array in call.arrays]
 NUMBERS = [(name, number) for name, call in CALLS.items() for number in call.numbers]
+# Numbers that have a default, and are real.
 FLOATS = [
-    (name, number)
-    for name in ("deform_roi_pool_forward", "deform_roi_pool_backward")
-    for number in ("spatial_scale", "gamma")
+    (name, parameter.name)
+    for name, call in CALLS.items()
+    for parameter in inspect.signature(call.function).parameters.values()
+    if isinstance(parameter.default, float)
 ]
+BATCHED, COORDINATES = facts("BATCHED"), facts("FLOAT32_COORDINATES")
+EMPTY_FOR_ZERO, GRADIENT_BY_NAME = facts("EMPTY_FOR_ZERO"), facts("GRADIENT_BY_NAME")
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -95,22 +99,12 @@ def test_dtypes_without_a_byte_order():
         CALLS["psamask_forward"](x=text)
 
 
-@pytest.mark.parametrize("function", [pymluops.psamask_forward, pymluops.psamask_backward])
-def test_psamask_has_no_half(function):
-    with pytest.raises(BadTypeError, match=r"dtype float16 given, expected float32; convert it"):
-        function(np.zeros((1, 1, 1, 1), np.float16), psa_type=0, h_mask=1, w_mask=1)
-
-
 @pytest.mark.parametrize(("name", "argument"), ARRAYS)
 def test_other_ranks(name, argument):
     base = CALLS[name].arrays[argument]
     expected = {"boxes": "3 or 4 dims"}.get(argument, f"{base.ndim} dims")
-    if argument == next(iter(CALLS[name].arrays)) and base.ndim == 4 and argument != "grad_output":
+    if argument == BATCHED.get(name, ("",))[0]:
         expected = "4 or 3 dims"  # one image: tests/binding/test_python_conveniences.py
-    if name == "border_align_backward" and argument == "grad_output":
-        expected = "4 or 3 dims"
-    if name == "deform_roi_pool_backward" and argument == "input":
-        expected = "4 or 3 dims"
     for array in (base[None, None], base.reshape(-1), base.reshape(-1)[0], base[:0][None, None]):
         if array.ndim == base.ndim:
             continue
@@ -121,14 +115,7 @@ def test_other_ranks(name, argument):
 
 
 # Whose extents no other argument fixes: any value of theirs is a valid call.
-FREE = {
-    ("psamask_forward", "x"): (0, 1, 2),
-    ("psamask_backward", "dy"): (0,),
-    ("deform_roi_pool_forward", "input"): (0, 1, 2, 3),
-    ("deform_roi_pool_backward", "input"): (0, 1, 2),
-    ("masked_im2col_forward", "feature"): (1, 2, 3),
-    ("masked_col2im_forward", "col"): (0,),
-}
+FREE = facts("FREE")
 
 
 @pytest.mark.parametrize(("name", "argument"), ARRAYS)
@@ -188,8 +175,8 @@ def test_negative_numbers(name, argument, value):
     [pair for pair in NUMBERS if pair[1] not in ("psa_type", "pad_h", "pad_w", "sampling_ratio")],
 )
 def test_zero(name, argument):
-    if name == "psamask_backward":
-        assert CALLS[name](**{argument: 0}).shape == (2, 2, 3, 0)
+    if name in EMPTY_FOR_ZERO:
+        assert CALLS[name](**{argument: 0}).shape == EMPTY_FOR_ZERO[name]
         return
     with pytest.raises(BadParamError):
         CALLS[name](**{argument: 0})
@@ -205,82 +192,22 @@ def test_huge_numbers(name, argument, value):
         CALLS[name](**{argument: value})
 
 
-def test_two_huge_numbers_do_not_overflow():
-    call = CALLS["masked_im2col_forward"]
-    with pytest.raises(MluOpError, match=r"too large|elements"):
-        call(kernel_h=2**31 - 1, kernel_w=2**31 - 1)
-
-
-def test_too_large_results_are_refused_without_memory():
-    x, mask = np.zeros((1, 60, 50, 400), np.float16), np.zeros((1, 300, 250, 1), np.float16)
-    with pytest.raises(pymluops.NotSupportedError, match="scale_factor is 1000"):
-        pymluops.carafe_forward(x, mask, kernel_size=3, group_size=1, scale_factor=1000)
-    with pytest.raises(pymluops.NotSupportedError, match=r"data_col has 25769803776 elements"):
-        CALLS["masked_im2col_forward"](kernel_h=2**20, kernel_w=2**12)
-
-
-def test_too_large_results_of_empty_inputs():
-    """The C library accepts anything beside an empty tensor; there is no such result, though."""
-    x, mask = np.zeros((1, 4, 4, 4), np.float32), np.zeros((1, 0, 0, 9), np.float32)
-    with pytest.raises(pymluops.NotSupportedError, match=r"out: 2\*\*31 elements or more"):
-        pymluops.carafe_forward(x, mask, kernel_size=3, group_size=1, scale_factor=10000)
-
-
-def test_limits_are_not_supported():
-    with pytest.raises(pymluops.NotSupportedError, match=r"scale_factor is 6, expected at most 5"):
-        CALLS["carafe_forward"](scale_factor=6)
-    with pytest.raises(NotImplementedError):
-        CALLS["carafe_forward"](scale_factor=6)
-
-
-@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3), np.array(3), True + 2])
-def test_whole_numbers_of_any_type(number):
-    call = CALLS["masked_im2col_forward"]
-    assert np.array_equal(call(kernel_h=number), call(kernel_h=3))
-
-
 @pytest.mark.parametrize(("name", "argument"), NUMBERS)
 def test_truth_is_no_number(name, argument):
     with pytest.raises(BadTypeError, match=f"{argument}: True given, expected an int"):
         CALLS[name](**{argument: True})
 
 
-@pytest.mark.parametrize("number", [1, np.float16(1), np.float64(1), np.array(1.0), np.int32(1)])
-def test_numbers_of_any_type(number):
-    call = CALLS["deform_roi_pool_forward"]
-    assert np.array_equal(call(gamma=number), call(gamma=1.0))
-
-
-def test_psa_type_by_name():
-    call = CALLS["psamask_forward"]
-    assert np.array_equal(call(psa_type="collect"), call(psa_type=0))
-    assert np.array_equal(call(psa_type="distribute"), call(psa_type=1))
-    for wrong in ("Collect", "", "0"):
-        with pytest.raises(BadParamError, match=r"psa_type: .* expected .collect"):
-            call(psa_type=wrong)
-    with pytest.raises(BadParamError, match=r'psa_type: 2 given, expected "collect" \(0\) or'):
-        call(psa_type=2)
-
-
 def test_mixed_dtypes():
     for name, argument in ARRAYS:
         base = CALLS[name].arrays[argument]
-        if name.startswith("border_align") and argument != "boxes":
-            continue  # float32 boxes go with half maps
-        if base.dtype == np.float32 and len(CALLS[name].arrays) > 1 and "masked" not in name:
+        others = {n for n, array in CALLS[name].arrays.items() if array.dtype == np.float32}
+        others -= {argument, COORDINATES.get(name)}  # float32 boxes go with half maps
+        if base.dtype == np.float32 and others:
             with pytest.raises(
                 BadTypeError, match=r"expected float.*, \w+ being float..; convert it"
             ):
                 CALLS[name](**{argument: base.astype(np.float16)})
-
-
-def test_the_dtype_that_is_wanted_is_named_at_once():
-    call = CALLS["carafe_forward"]
-    half = {name: array.astype(np.float16) for name, array in call.arrays.items()}
-    with pytest.raises(BadTypeError) as caught:
-        call(**(half | {"mask": half["mask"].astype(np.float64)}))
-    expected = "float64 given, expected float16, input being float16; "
-    assert expected + "convert it with .astype(numpy.float16)" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -301,12 +228,13 @@ def test_scalars_are_keywords(name):
 def test_gradients_come_first_or_by_name():
     """An exchanged call would be accepted where all shapes are the same."""
     for name, call in CALLS.items():
-        if name.endswith("backward") and name != "carafe_backward":
+        if name.endswith("backward") and name not in GRADIENT_BY_NAME:
             first = next(iter(inspect.signature(call.function).parameters))
             assert first in ("grad_output", "dy")
-    call = CALLS["carafe_backward"]
-    with pytest.raises(TypeError, match="positional argument"):
-        call.function(*call.arrays.values(), **call.numbers)
+    for name in GRADIENT_BY_NAME:
+        call = CALLS[name]
+        with pytest.raises(TypeError, match="positional argument"):
+            call.function(*call.arrays.values(), **call.numbers)
 
 
 @pytest.mark.parametrize("name", CALLS)

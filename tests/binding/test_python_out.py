@@ -101,10 +101,3 @@ def test_out_for_two_results(name):
         with pytest.raises(BadTypeError) as caught:
             CALLS[name](out=wrong)
         assert_blames(caught.value, name, "out: ")
-
-
-def test_no_grad_offset_without_an_offset():
-    call = CALLS["deform_roi_pool_backward"]
-    assert call(offset=None)[1] is None
-    with pytest.raises(BadParamError, match=r"out\[1\]: .* no offset"):
-        call(offset=None, out=call.new_outputs())

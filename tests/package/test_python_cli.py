@@ -2,6 +2,7 @@
 """The command line: info, selftest, demo, config."""
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 import pymluops
 from pymluops import __main__ as cli
+from pymluops._cases import small_calls
 
 
 def test_info(capsys):
@@ -41,31 +43,43 @@ def test_selftest_passes(capsys):
     assert "MLUOP_CPU_ISA" not in os.environ
 
 
+def some_operator(kind, outputs=1, arrays=1):
+    """Return the first operator of a kind, so many results and at least so many arrays."""
+    return next(
+        (call.name, call.function)
+        for call in small_calls().values()
+        if call.kind == kind and len(call.outputs) == outputs and len(call.arrays) >= arrays
+    )
+
+
 def test_selftest_notices(capsys, monkeypatch):
     """A wrong value, a dependence on threads and an error each fail the test, by name."""
-    good = pymluops.psamask_forward
-    monkeypatch.setattr(pymluops, "psamask_forward", lambda *a, **k: good(*a, **k) + 1e-30)
-    monkeypatch.setattr(pymluops.psamask_forward, "__name__", "psamask_forward")
 
-    def by_threads(*args, handle, **numbers):
-        return pymluops._families.carafe.arrays.carafe_forward(*args, handle=handle, **numbers) * (
-            1 + 2 ** -np.float16(handle.num_threads)
-        )
+    def replace(name, function):
+        function.__name__ = name
+        monkeypatch.setattr(pymluops, name, function)
 
-    by_threads.__name__ = "carafe_forward"
-    monkeypatch.setattr(pymluops, "carafe_forward", by_threads)
+    moved, good = some_operator("movement")
+    replace(moved, lambda *a, **k: good(*a, **k) + np.float32(1e-30))
+    summed, sums = some_operator("arithmetic")
+    replace(
+        summed,
+        lambda *args, handle, **numbers: (
+            sums(*args, handle=handle, **numbers) * (1 + 2 ** -np.float16(handle.num_threads))
+        ),
+    )
 
     def failing(*_, **__):
         raise pymluops.InternalError(4, "f", "it broke")
 
-    failing.__name__ = "border_align_forward"
-    monkeypatch.setattr(pymluops, "border_align_forward", failing)
+    failed, _ = some_operator("arithmetic", 2)
+    replace(failed, failing)
     assert cli.main(["selftest"]) == 1
     shown = capsys.readouterr().out
     isa = pymluops.supported_isas()[0]
-    assert f"psamask_forward collect float32 {isa}: failed: diff3_2 1e-30, expected 0" in shown
-    assert f"carafe_forward float16 {isa}: results depend on the number of threads" in shown
-    assert f"border_align_forward float32 {isa}: it broke" in shown
+    assert re.search(rf"{moved} .*float32 {isa}: failed: diff3_2 .*, expected 0", shown)
+    assert re.search(rf"{summed} .*float16 {isa}: results depend on the number of threads", shown)
+    assert re.search(rf"{failed} .*float32 {isa}: it broke", shown)
     assert "checks FAILED" in shown.splitlines()[-1]
 
 
@@ -135,7 +149,7 @@ def test_help_is_plain_text(capsys):
     cli.main(["selftest"])
     shown = capsys.readouterr().out
     assert "diff1 = sum |error| / sum |reference|" in shown
-    assert "PSAMask has no float16 rows" in shown
+    assert "has no float16 rows" in shown
 
 
 def test_wrong_commands():
@@ -209,16 +223,16 @@ def test_demo(capsys, tmp_path):
 
 
 def test_demo_notices(capsys, monkeypatch, tmp_path):
-    good = pymluops.masked_col2im_forward
+    name, good = some_operator("movement", arrays=2)
 
     def wrong(*args, **kwargs):
         return good(*args, **kwargs) + np.float32(1e-6)
 
-    wrong.__name__ = "masked_col2im_forward"
-    monkeypatch.setattr(pymluops, "masked_col2im_forward", wrong)
+    wrong.__name__ = name
+    monkeypatch.setattr(pymluops, name, wrong)
     assert cli.main(["demo", str(tmp_path / "picture.png")]) == 1
     shown = capsys.readouterr().out
-    assert "masked_col2im_forward       WRONG" in shown
+    assert re.search(rf"{name} +WRONG", shown)
     assert "1 results WRONG" in shown
 
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the NumPy functions of BorderAlign take, and what they refuse."""
+
+import numpy as np
+import pytest
+from python_calls import CALLS, same
+
+import pymluops
+
+
+@pytest.mark.parametrize("name", ["border_align_forward", "border_align_backward"])
+def test_boxes_for_each_pixel_of_a_map(name):
+    call = CALLS[name]
+    boxes = call.arrays["boxes"].reshape(2, 2, 3, 4)
+    assert same(call(boxes=boxes), call())
+    assert same(call(boxes=np.repeat(boxes, 2, 1)[:, ::2]), call())
+    first = next(iter(call.arrays))
+    single = {key: value[0] for key, value in call.arrays.items()} | {"boxes": boxes[0]}
+    expected = call.results(**{key: value[:1] for key, value in call.arrays.items()})
+    assert same(call.results(**single), tuple(result[0] for result in expected))
+    assert first != "boxes"
+
+
+def test_coordinates_that_half_cannot_hold():
+    """Pixel 2049 exists in float32 alone."""
+    x = np.zeros((1, 1, 4096, 4), np.float16)
+    x[0, 0, 2049] = 1
+    boxes = np.broadcast_to(np.float32([2049, 0, 2049, 0]), (1, 4096, 4))
+    maxima, _ = pymluops.border_align_forward(x, boxes, pool_size=1)
+    assert maxima.dtype == np.float16
+    assert maxima.min() == 1
