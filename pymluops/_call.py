@@ -27,7 +27,7 @@ from pymluops._handle import Handle
 from pymluops._tensor import FLOAT, Array, after_writing, as_readable
 from pymluops._threads import resolve
 from pymluops.capi import CData, Layout, Status, ffi
-from pymluops.errors import NotSupportedError
+from pymluops.errors import MluOpError, NotSupportedError
 
 __all__ = ["ABSENT", "Call", "Tensor"]
 
@@ -65,7 +65,11 @@ class Call(Arguments):
 
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
         """Return working memory of the size that a function of the C API asks for."""
-        return workspace_for(self._handle, size_function, arguments)
+        try:
+            return workspace_for(self._handle, size_function, arguments)
+        except MluOpError as error:  # in the name of the function that the caller knows
+            message = error.message.replace(f"[{size_function}]", f"[{self.function}]")
+            raise type(error)(error.status, self.function, message) from None
 
     def run(self, *arguments: Any) -> None:
         """Call the C function; a tensor stands for its descriptor and its pointer."""

@@ -192,6 +192,17 @@ def test_huge_numbers(name, argument, value):
         CALLS[name](**{argument: value})
 
 
+def test_errors_name_the_function_that_was_called():
+    """Not the one that the size of working memory was asked of."""
+    for name, wrong in (
+        ("masked_im2col_forward", {"kernel_h": 0}),
+        ("masked_col2im_forward", {"mask_h_idx": np.zeros(2, np.int32)}),
+    ):
+        with pytest.raises(BadParamError) as caught:
+            CALLS[name](**wrong)
+        assert_blames(caught.value, name, "")
+
+
 @pytest.mark.parametrize(("name", "argument"), NUMBERS)
 def test_truth_is_no_number(name, argument):
     with pytest.raises(BadTypeError, match=f"{argument}: True given, expected an int"):
