@@ -18,7 +18,7 @@ add_library(mluops::cndrv ALIAS cndrv)
 target_link_libraries(cndrv PRIVATE $<BUILD_INTERFACE:mluops_flags> PUBLIC cnrt)
 target_link_options(cndrv PRIVATE $<$<PLATFORM_ID:Linux>:LINKER:--no-as-needed>)
 set_target_properties(cndrv PROPERTIES C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
-                                       INSTALL_RPATH $ORIGIN)
+                                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH $ORIGIN)
 
 if(NOT MLUOP_BUILD_PYTHON)
   set_target_properties(cnrt cndrv PROPERTIES VERSION ${PROJECT_VERSION}
