@@ -91,7 +91,7 @@ def main() -> None:
     library = Library(library_path)
     names = [name for name in options.columns.split(",") if name]
     best_of = peers / ("results.json" if options.dtype == "f32" else "results_f16.json")
-    with library.handle(None, 0) as handle:
+    with library.handle("", 0) as handle:
         run_peers._default_peers(names)
         run_peers.add_peer("ours", make_peer(library, handle))
         printed: set[str] = set()

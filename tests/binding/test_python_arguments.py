@@ -63,13 +63,15 @@ NO_ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("value", NO_ARRAYS.values(), ids=NO_ARRAYS.keys())
-@pytest.mark.parametrize(("name", "argument"), ARRAYS)
+# One argument is given everything; the others show that they are judged as well.
+ANY_VALUE = [(*ARRAYS[0], value) for value in NO_ARRAYS]
+ONE_VALUE = [(*array, "hostile") for array in ARRAYS[1:]]
+
+
+@pytest.mark.parametrize(("name", "argument", "value"), [*ANY_VALUE, *ONE_VALUE])
 def test_what_is_no_array(name, argument, value):
-    if argument == "offset" and value is None:
-        return  # an offset is optional
     with pytest.raises(BadTypeError) as caught:
-        CALLS[name](**{argument: value})
+        CALLS[name](**{argument: NO_ARRAYS[value]})
     assert_blames(caught.value, name, argument + ":")
 
 
@@ -78,12 +80,20 @@ DTYPES = (
 )
 
 
-@pytest.mark.parametrize("dtype", DTYPES.split())
-@pytest.mark.parametrize(("name", "argument"), ARRAYS)
+# Any dtype for an argument of each dtype that is wanted; float64 for all.
+ANY_DTYPE = [
+    (*next(a for a in ARRAYS if CALLS[a[0]].arrays[a[1]].dtype == wanted), dtype)
+    for wanted in (np.float32, np.int32)
+    for dtype in DTYPES.split()
+    if (wanted, dtype) != (np.int32, "int64")  # taken for indices: test_int64_indices
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "dtype"), [*ANY_DTYPE, *((*array, "float64") for array in ARRAYS)]
+)
 def test_other_dtypes(name, argument, dtype):
     base = CALLS[name].arrays[argument]
-    if base.dtype == np.int32 and dtype == "int64":
-        return  # taken for indices: test_int64_indices
     with pytest.raises(BadTypeError) as caught:
         CALLS[name](**{argument: np.zeros(base.shape, dtype)})
     assert_blames(caught.value, name, argument + ": dtype ")
@@ -131,21 +141,42 @@ def test_extents_that_do_not_fit(name, argument):
         assert caught.value.message.startswith(f"[{caught.value.function}] ")
 
 
-@pytest.mark.parametrize("value", [None, "3", 2.5, [], object(), np.array([1, 2]), 1j], ids=repr)
-@pytest.mark.parametrize(("name", "argument"), [*NUMBERS, *FLOATS])
+NO_NUMBERS = {
+    "None": None,
+    "text": "3",
+    "list": [],
+    "object": object(),
+    "array": np.array([1, 2]),
+    "complex": 1j,
+    "fraction": 2.5,  # the last: a float argument takes it
+}
+ANY_NUMBER = [(*NUMBERS[0], value) for value in NO_NUMBERS]
+ANY_NUMBER += [(*FLOATS[0], value) for value in [*NO_NUMBERS][:-1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value"),
+    [*ANY_NUMBER, *((*number, "text") for number in [*NUMBERS[1:], *FLOATS[1:]])],
+)
 def test_what_is_no_number(name, argument, value):
-    if (name, argument) in FLOATS and isinstance(value, float):
-        return
     with pytest.raises((BadTypeError, BadParamError)) as caught:
-        CALLS[name](**{argument: value})
+        CALLS[name](**{argument: NO_NUMBERS[value]})
     assert_blames(caught.value, name, argument + ": ")
 
 
-@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2**64, 10**400, -(10**5000)], ids=hash)
-@pytest.mark.parametrize(("name", "argument"), NUMBERS)
+BEYOND_INT = {"2**31": 2**31, "-2**31-1": -(2**31) - 1, "2**64": 2**64, "-10**5000": -(10**5000)}
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value"),
+    [
+        *((*NUMBERS[0], value) for value in BEYOND_INT),
+        *((*number, "2**31") for number in NUMBERS[1:]),
+    ],
+)
 def test_numbers_beyond_int(name, argument, value):
     with pytest.raises(BadParamError) as caught:
-        CALLS[name](**{argument: value})
+        CALLS[name](**{argument: BEYOND_INT[value]})
     assert_blames(caught.value, name, argument + ": ")
     assert len(str(caught.value)) < 200
 
@@ -158,7 +189,7 @@ def test_numbers_beyond_float(name, argument, value):
     assert_blames(caught.value, name, argument + ": ")
 
 
-@pytest.mark.parametrize("value", [-1, -(2**31)])
+@pytest.mark.parametrize("value", [-(2**31)])
 @pytest.mark.parametrize(("name", "argument"), NUMBERS)
 def test_negative_numbers(name, argument, value):
     if argument in ("pad_h", "pad_w", "sampling_ratio"):
@@ -182,7 +213,7 @@ def test_zero(name, argument):
         CALLS[name](**{argument: 0})
 
 
-@pytest.mark.parametrize("value", [2**31 - 1, 2**30])
+@pytest.mark.parametrize("value", [2**31 - 1])
 @pytest.mark.parametrize(("name", "argument"), NUMBERS)
 def test_huge_numbers(name, argument, value):
     if argument in ("pad_h", "pad_w", "sampling_ratio", "pool_size"):
