@@ -3,13 +3,17 @@
 
 import os
 import random
+import re
 import zlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from remembered import remember_references
 
 import pymluops
+
+remember_references()
 
 # What the caller's environment says must not decide whether tests pass.
 ISAS = pymluops.supported_isas()
@@ -42,6 +46,18 @@ def handle(isa: str) -> Iterator[pymluops.Handle]:
 
 
 @pytest.fixture
+def near_and_past(
+    isa: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[pymluops.Handle, pymluops.Handle]]:
+    """Make two handles: for one every call fits the caches, for the other none does."""
+    monkeypatch.setenv("MLUOP_CPU_CACHE_BYTES", str(2**63 - 1))
+    with pymluops.Handle() as near:
+        monkeypatch.setenv("MLUOP_CPU_CACHE_BYTES", "0")
+        with pymluops.Handle() as past:
+            yield near, past
+
+
+@pytest.fixture
 def for_each_thread_count(
     handle: pymluops.Handle,
 ) -> Callable[[Callable[[], object]], list[object]]:
@@ -65,10 +81,12 @@ def for_each_thread_count(
 def seed(request: pytest.FixtureRequest) -> int:
     """Return the seed of this test: that of its name, or of PYMLUOPS_TEST_SEED.
 
-    It is in the report of a test that fails.
+    It is in the report of a test that fails. All instruction sets have the same: what a reference
+    gives for one is remembered for the others.
     """
     given = os.environ.get("PYMLUOPS_TEST_SEED")
     name = "tests/" + request.node.nodeid.rpartition("/")[2]  # wherever the file stands
+    name = re.sub(rf"\b(?:{'|'.join(ISAS)})\b", "isa", name)
     number = int(given) if given else zlib.crc32(name.encode())
     request.node.user_properties.append(("seed", number))
     random.seed(number)
