@@ -43,26 +43,6 @@ def backward(shape: Shape, x: np.ndarray, m: np.ndarray, go: np.ndarray, **more:
     return pymluops.carafe_backward(x, m, grad_output=go, **shape.parameters, **more)
 
 
-def at_place(place: int, size: tuple[int, ...], dtype: Any) -> tuple[np.ndarray, np.ndarray, slice]:
-    """Return memory full of NaN, a tensor in it that begins anywhere in a line, and where."""
-    count, line = int(np.prod(size)), 64 // np.dtype(dtype).itemsize
-    memory = np.full(count + 4 * line, np.nan, dtype)
-    skip = line - memory.ctypes.data // memory.itemsize % line + line + place
-    inside = slice(skip, skip + count)
-    return memory, memory[inside].reshape(size), inside
-
-
-def forward_at(
-    place: int, shape: Shape, x: np.ndarray, m: np.ndarray, handle: pymluops.Handle
-) -> np.ndarray:
-    """Call with an output that begins there, and check that nothing beside it is written."""
-    memory, y, inside = at_place(place, shape.upscaled, x.dtype)
-    forward(shape, x, m, out=y, handle=handle)
-    assert np.isnan(memory[: inside.start]).all()
-    assert np.isnan(memory[inside.stop :]).all()
-    return y
-
-
 def assert_close(evaluated: np.ndarray, expected: np.ndarray, bar: float) -> None:
     """Both error measures of the contract, diff1 and diff2, are within the bar."""
     error = np.abs(evaluated.astype(np.float64) - expected)

@@ -182,17 +182,6 @@ def test_col2im_from_empty_to_full_maps(handle, rng, dtype, channels, threads):
         check_col2im(handle, col, split(positions, width), (height, width), rng, guard.ending)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_results_beyond_the_cache(handle, rng, dtype):
-    """More than 32 MiB."""
-    channels = 24 * 4 // np.dtype(dtype).itemsize
-    positions = sorted_positions(rng, 600, 601, 41001)
-    feature = random_bits(rng, (1, channels, 600, 601), dtype)
-    check_im2col(handle, feature, positions, (3, 3), (1, 1), rng)
-    check_im2col(handle, feature, any_positions(rng, 600, 601, 41001), (1, 1), (0, 0), rng)
-    check_col2im(handle, random_bits(rng, (channels, 41001), dtype), positions, (600, 601), rng)
-
-
 def test_all_halves_arrive(handle):
     feature = np.arange(65536, dtype=np.uint16).view(np.float16).reshape(1, 1, 256, 256)
     rows, columns = split(np.arange(65536), 256)

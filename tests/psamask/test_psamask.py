@@ -89,30 +89,6 @@ def test_shapes_around_blocks(handle, rng, psa_type, shape, mask):
     check(handle, shape, mask, psa_type, rng, guard.ending)
 
 
-# Tensors beyond a cache of 32 MiB: rows of whole lines and others, clipped masks and full ones,
-# maps narrower than a block of pixels and wider than a slab of targets, maps of less than two
-# lines, masks wider than a block.
-@pytest.mark.parametrize("psa_type", TYPES)
-@pytest.mark.parametrize(
-    ("shape", "mask"),
-    [
-        ((1, 53, 55), (3, 2)),
-        ((1, 56, 52), (57, 53)),
-        ((1, 40, 36), (79, 71)),
-        ((2, 31, 33), (61, 65)),
-        ((1, 420, 7), (3, 13)),
-        ((10000, 3, 5), (5, 9)),
-        ((1, 3, 1000), (5, 301)),
-        ((1, 60, 40), (119, 20)),
-        ((2, 5, 200), (9, 399)),
-        ((1, 10, 9), (9, 10300)),
-    ],
-)
-def test_tensors_beyond_the_cache(handle, rng, psa_type, shape, mask):
-    handle.num_threads = 2
-    check(handle, shape, mask, psa_type, rng)
-
-
 @pytest.mark.parametrize("psa_type", TYPES)
 def test_signalling_nans_arrive(handle, psa_type):
     patterns = [0x7F800001, 0xFF800001, 0x7FBFFFFF, 0x7FC12345, 0xFFFFFFFF, 0x80000000, 0x00000001]
