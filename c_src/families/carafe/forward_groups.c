@@ -141,7 +141,9 @@ static void copy_weights(const struct walk *w, struct tile *t, int e) {
   const struct carafe_shape *a = &w->args->shape;
   const int64_t first = a->K > 1 ? w->last_group : 0;
   const char *weights = t->weights[e];
-  char *copy = (char *)(w->guarded + e * carafe_guarded_floats(a, &w->args->plan));
+  const int64_t room = carafe_guarded_floats(a, &w->args->plan);
+  char *copy = (char *)(w->guarded + e * room);
+  memset(copy, 0, (size_t)room * sizeof(float));
   memcpy(copy, weights + first * w->group_bytes, (size_t)((t->groups - first) * w->group_bytes));
   if (first == 0) t->weights[e] = copy;
   t->last[e] = copy + (w->last_group - first) * w->group_bytes;
