@@ -19,11 +19,18 @@ _results: OrderedDict[tuple, Any] = OrderedDict()
 _bytes = 0
 
 
+class _UnknownType(Exception):
+    """An argument whose value may change."""
+
+
 def _key(argument: Any) -> Any:
-    if isinstance(argument, list):
-        argument = np.asarray(argument)
-    if not isinstance(argument, np.ndarray):
-        return argument
+    """A value for an argument, the same for equal ones of one type only."""
+    if isinstance(argument, list | tuple):
+        return type(argument), *map(_key, argument)
+    if isinstance(argument, int | float | str | np.generic | None):
+        return type(argument), argument
+    if type(argument) is not np.ndarray or argument.dtype.hasobject:
+        raise _UnknownType
     data = np.ascontiguousarray(argument)
     return data.shape, data.dtype.str, hashlib.blake2b(data.view(np.uint8), digest_size=16).digest()
 
@@ -37,8 +44,10 @@ def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         global _bytes
-        named_keys = tuple((name, _key(value)) for name, value in sorted(named.items()))
-        key = (function.__qualname__, *map(_key, args), *named_keys)
+        try:
+            key = function.__qualname__, _key(args), _key(sorted(named.items()))
+        except _UnknownType:
+            return function(*args, **named)
         if key not in _results:
             result = function(*args, **named)
             for part in _parts(result):
