@@ -38,7 +38,7 @@ typedef void (*mluOpCpuLogCallback_t)(mluOpCpuLogLevel_t level, const char *mess
 
 /**
  * The text of the last error on the calling thread, such as
- * "[mluOpCarafeForward] mask: dim 1 is 11, expected 10 (scale_factor*H)".
+ * "[mluOpBorderAlignForward] boxes: dim 1 is 11, expected 10 (H*W)".
  *
  * @return Never NULL; "" if no call has failed on this thread. A successful call leaves it as it
  *         is. The text stays valid until the next failing call on the same thread.

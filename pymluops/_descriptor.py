@@ -46,7 +46,7 @@ def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: int)
 
 @lru_cache(maxsize=256)
 def object_descriptor(name: str, *values: Any, version: str = "") -> CData:
-    """Return a descriptor that is not of a tensor, such as "Carafe", set to values.
+    """Return a descriptor that is not of a tensor, such as "RoiAlignForward", set to values.
 
     It is shared as those of tensors are.
 

@@ -28,7 +28,7 @@ class MluOpError(Exception):
     status : int
         The status of the C API, usually a `pymluops.capi.Status`.
     function : str
-        The C function that failed, such as ``"mluOpCarafeForward"``.
+        The C function that failed, such as ``"mluOpBorderAlignForward"``.
     message : str
         What was given and what was expected; also the text of the exception.
     """

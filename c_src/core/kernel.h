@@ -15,7 +15,7 @@
 typedef void mluop_kernel(const void *args, int64_t begin, int64_t end, void *scratch);
 
 /* The source of a kernel is built once for each instruction set, with MLUOP_ISA set to its name.
-   MLUOP_VARIANT(carafe_forward) is then mluop_carafe_forward_avx2, and so on. */
+   MLUOP_VARIANT(thing_forward) is then mluop_thing_forward_avx2, and so on. */
 #define MLUOP_PASTE_(name, isa) mluop_##name##_##isa
 #define MLUOP_PASTE(name, isa) MLUOP_PASTE_(name, isa)
 #define MLUOP_VARIANT(name) MLUOP_PASTE(name, MLUOP_ISA)

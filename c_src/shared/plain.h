@@ -8,7 +8,7 @@
  *
  *     cmake --preset dev && cmake --build --preset dev
  *     python benchmarks/bench.py --library build/dev/tests/c/libplain_loops.so \
- *         --library build/dev/libmluops.so --only carafe --isa baseline --threads 1
+ *         --library build/dev/libmluops.so --only forward --isa baseline --threads 1
  *
  * and the C tests compare the kernels of every instruction set with them. The operators defined
  * here take the place of the library's, whose other functions they use. Nothing is checked.

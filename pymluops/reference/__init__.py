@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators in plain NumPy and float64: independent of the C library, and slow.
 
-A reference stands in for its operator: ``pymluops.reference.carafe_forward`` takes the arguments of
-`pymluops.carafe_forward`, but for `out` and `handle`, which it does not need. It takes lists and
-arrays of float64 too. What an operator computes comes back in float64, what it moves in the dtype
-that it was given.
+A reference stands in for its operator: ``pymluops.reference.border_align_forward`` takes the
+arguments of `pymluops.border_align_forward`, but for `out` and `handle`, which it does not need. It
+takes lists and arrays of float64 too. What an operator computes comes back in float64, what it
+moves in the dtype that it was given.
 
-There is a module for each family, too, such as ``pymluops.reference.carafe``. A family with several
-operators has a name for each of them: ``masked_im2col`` and ``masked_col2im`` are ``masked``.
+There is a module for each family, too, such as ``pymluops.reference.border_align``. A family with
+several operators has a name for each: ``masked_im2col`` and ``masked_col2im`` are ``masked``.
 """
 
 import re
@@ -36,7 +36,7 @@ __all__ = sorted((*_modules, *_functions))
 
 globals().update(_modules)
 globals().update(_functions)
-# `from pymluops.reference.carafe import carafe_forward` works as well.
+# `from pymluops.reference.border_align import border_align_forward` works as well.
 sys.modules.update({f"{__name__}.{name}": module for name, module in _modules.items()})
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ def install() -> None:
     --------
     >>> import pymluops.torch.mmcv_backend
     >>> pymluops.torch.mmcv_backend.install()  # doctest: +SKIP
-    >>> from mmcv.ops import CARAFEPack  # doctest: +SKIP
+    >>> from mmcv.ops import BorderAlign  # doctest: +SKIP
     """
     mmcv = _import_mmcv()
     compiled = _import_compiled()

@@ -132,10 +132,10 @@ static void data_is_aligned_to_its_element(void) {
 
 static void rules_about_null_pointers(void) {
   struct mluop_call call = valid_call();
-  call.objects[0] = (struct mluop_object){.name = "carafe_desc", .pointer = memory};
+  call.objects[0] = (struct mluop_object){.name = "thing_desc", .pointer = memory};
   call.objects[1] = (struct mluop_object){.name = "workspace_size"};
   FAILS("workspace_size is NULL", .check = CHECK_OBJECT);
-  HOLDS(.check = CHECK_OBJECT, .text = "carafe_desc");
+  HOLDS(.check = CHECK_OBJECT, .text = "thing_desc");
   FAILS("workspace_size is NULL", .check = CHECK_OBJECT, .text = "workspace_size");
   call.objects[1].pointer = memory;
   HOLDS(.check = CHECK_OBJECT);
