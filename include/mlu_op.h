@@ -177,7 +177,8 @@ typedef struct mluOpCarafeStruct *mluOpCarafeDescriptor_t;
  * @param handle  Receives the handle; destroy it with mluOpDestroy.
  *
  * @return MLUOP_STATUS_ARCH_MISMATCH if MLUOP_CPU_ISA names a set that this CPU or this build does
- *         not have; MLUOP_STATUS_BAD_PARAM if MLUOP_CPU_CACHE_BYTES (mlu_op_cpu.h) is not a number;
+ *         not have; MLUOP_STATUS_BAD_PARAM if MLUOP_CPU_CACHE_BYTES (mlu_op_cpu.h) is not a number
+ *         or MLUOP_CPU_KERNEL too long;
  *         MLUOP_STATUS_ALLOC_FAILED without memory.
  */
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t *handle);

@@ -102,6 +102,11 @@ const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
  * The environment variable MLUOP_CPU_CACHE_BYTES takes the place of that size, for tests: 0 sends
  * all results past the caches. It changes no bit of a result. mluOpCreate returns
  * MLUOP_STATUS_BAD_PARAM if it is not a number of bytes.
+ *
+ * Some operators can be done in several ways, of which the shape and the CPU decide. The
+ * environment variable MLUOP_CPU_KERNEL takes one by its name in the source, for tests, wherever it
+ * can do the call: "thing_forward=general;thing_backward=small". mluOpCreate returns
+ * MLUOP_STATUS_BAD_PARAM if it has 128 characters or more.
  */
 
 /**

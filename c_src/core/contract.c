@@ -253,7 +253,6 @@ int64_t mluop_tensor_bytes(const struct mluop_call *call) {
   return bytes;
 }
 
-mluOpStatus_t mluop_no_scratch(const struct mluop_call *call, size_t bytes) {
-  return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "no memory for %zu bytes to work in",
-                    bytes);
+mluOpStatus_t mluop_no_scratch(const struct mluop_call *call) {
+  return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "no memory to work in");
 }

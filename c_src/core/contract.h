@@ -179,6 +179,6 @@ static inline bool mluop_is_half(const struct mluop_call *call, int tensor) {
 int64_t mluop_tensor_bytes(const struct mluop_call *call);
 
 /* The status of a call whose kernels found no memory to work in; leaves the message. */
-mluOpStatus_t mluop_no_scratch(const struct mluop_call *call, size_t bytes);
+mluOpStatus_t mluop_no_scratch(const struct mluop_call *call);
 
 #endif /* MLUOP_CORE_CONTRACT_H_ */

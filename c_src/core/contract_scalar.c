@@ -23,6 +23,8 @@ static int64_t integer_at(const struct mluop_scalar *scalar, int64_t i) {
   return scalar->count > 1 ? scalar->as.array[i] : scalar->as.integer;
 }
 
+static bool ends_name(char c) { return c == '\0' || c == '[' || c == '*' || c == ' '; }
+
 /* The scalar that `name` begins with, and what follows there. Names differ early: comparing them in
    a loop is faster than by a function. */
 static const struct mluop_scalar *find(const struct mluop_call *call, const char *name,
@@ -30,7 +32,7 @@ static const struct mluop_scalar *find(const struct mluop_call *call, const char
   for (int i = 0; i < MLUOP_MAX_SCALARS && call->scalars[i].name != NULL; i++) {
     const char *own = call->scalars[i].name, *other = name;
     while (*own != '\0' && *own == *other) own++, other++;
-    if (*own != '\0' || (*other != '\0' && strchr("[* ", *other) == NULL)) continue;
+    if (*own != '\0' || !ends_name(*other)) continue;
     *rest = other;
     return &call->scalars[i];
   }

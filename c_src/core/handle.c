@@ -15,6 +15,7 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   if (status == MLUOP_STATUS_SUCCESS) {
     status = mluop_choose_cache_share(api, &initial.cache_share);
   }
+  if (status == MLUOP_STATUS_SUCCESS) status = mluop_read_forced_ways(api, &initial);
   if (status != MLUOP_STATUS_SUCCESS) return status;
   struct mluOpContext *context = malloc(sizeof(*context));
   if (context == NULL) {

@@ -14,6 +14,7 @@
 #include "mlu_op_cpu.h"
 #pragma GCC visibility pop
 
+#include "core/arena.h"
 #include "core/kernel.h"
 
 struct mluOpContext {
@@ -28,6 +29,7 @@ struct mluOpContext {
   int64_t cache_share; /* see mluop_exceeds_caches */
   void *scratch;       /* see mluop_scratch */
   size_t scratch_size;
+  char forced_ways[128]; /* MLUOP_CPU_KERNEL */
 };
 
 /* Extents and strides of up to MLUOP_DIM_MAX dims stand in the descriptor itself; for more, `dims`
@@ -102,8 +104,9 @@ struct mluop_job {
   mluop_kernel *kernel;
   const void *args;
   int64_t count; /* the kernel is called on disjoint ranges that make up [0, count) */
-  int64_t grain; /* items that are worth waking a thread for, about 10 microseconds of work */
+  int64_t grain; /* items that are worth waking a thread for: see mluop_grain */
   enum mluop_schedule schedule;
+  size_t scratch_bytes;  /* that each thread needs: see mluop_reserve, which sets what follows */
   void *scratch;         /* thread t of the job works in scratch + t * scratch_stride */
   size_t scratch_stride; /* a multiple of 64 */
 };
@@ -123,9 +126,46 @@ static inline int64_t mluop_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t mluop_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t mluop_div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/* The largest block of items, at least 1, whose cost stays near `block_cost`; costs in any unit. */
-static inline int64_t mluop_grain(int64_t block_cost, int64_t item_cost) {
-  return mluop_max(1, block_cost / mluop_max(1, item_cost));
+/* Costs are times of one thread, in picoseconds. */
+enum { MLUOP_NANOSECOND = 1000, MLUOP_SHARE_COST = 20000 * MLUOP_NANOSECOND };
+
+/* Items that are worth waking a thread for: as many as take MLUOP_SHARE_COST, but one at least. */
+static inline int64_t mluop_grain(int64_t item_cost) {
+  return mluop_max(1, MLUOP_SHARE_COST / mluop_max(1, item_cost));
 }
+
+/* The threads that a job is run by, at most. */
+static inline int64_t mluop_workers(mluOpHandle_t handle, const struct mluop_job *job) {
+  return mluop_min(mluop_num_threads(handle), mluop_div_up(job->count, job->grain));
+}
+
+/* job.c: scratch memory for a job: `shared` bytes, which are returned, and scratch_bytes for each
+   of its threads. Threads are MLUOP_THREAD_GAP apart, by memory that nobody touches: prefetches of
+   the CPU run ahead of what a thread reads, and would take lines away that the next one writes.
+   NULL without memory. */
+enum { MLUOP_THREAD_GAP = 1 << 16 };
+
+void *mluop_reserve(mluOpHandle_t handle, size_t shared, struct mluop_job *job);
+
+/* The ways to do an operator are a list, read from top to bottom: the first is taken that can do
+   the call and pays. The last one, without conditions, does every call. Conditions see what is
+   called and the machine: instruction set, threads, caches. */
+typedef bool mluop_condition(const void *args, mluOpHandle_t machine);
+
+struct mluop_way {
+  const char *name;
+  mluop_condition *can, *pays; /* NULL: always */
+  /* Sets the plan in `args`, and count, grain, schedule and scratch_bytes of the job. */
+  void (*plan)(void *args, mluOpHandle_t machine, struct mluop_job *job);
+  mluop_kernel *const *kernel;
+};
+
+/* Takes a way, and plans a job of it. */
+void mluop_plan(mluOpHandle_t handle, const char *operator_name, const struct mluop_way *ways,
+                void *args, struct mluop_job *job);
+
+/* For tests: MLUOP_CPU_KERNEL="thing_forward=general;thing_backward=small" takes the ways
+   with these names wherever they can do the call, whether they pay or not. */
+mluOpStatus_t mluop_read_forced_ways(const char *api, mluOpHandle_t handle);
 
 #endif /* MLUOP_CORE_INTERNAL_H_ */

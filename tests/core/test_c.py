@@ -6,6 +6,7 @@ PYMLUOPS_TEST_EMULATOR is a command that runs the programs of another machine.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,15 +36,37 @@ def c_tests() -> Path:
     return ROOT / "build" / PRESET / "tests/c"
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_c_program(c_tests: Path, program: str) -> None:
+def run(program: Path, **environment: str) -> None:
     # Allocations that must fail are part of the tests: sanitizers let them return NULL.
     options = {f"{name}SAN_OPTIONS": "allocator_may_return_null=1" for name in ("A", "T")}
     done = subprocess.run(
-        [*EMULATOR, str(c_tests / program)],
-        env=os.environ | options,
+        [*EMULATOR, str(program)],
+        env=os.environ | options | environment,
         capture_output=True,
         text=True,
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_c_program(c_tests: Path, program: str) -> None:
+    run(c_tests / program)
+
+
+def ways() -> list[str]:
+    """Every way to do an operator that a list of a family has, as MLUOP_CPU_KERNEL names it."""
+    found = []
+    for source in sorted((ROOT / "c_src/families").glob("*/*.c")):
+        text = source.read_text()
+        lists = dict(re.findall(r"struct mluop_way (\w+)\[\] = \{(.*?)\};", text, re.DOTALL))
+        for operator, rows in re.findall(r'mluop_plan\([\w>-]+, "(\w+)", (\w+),', text):
+            names = re.findall(r'\{"(\w+)",', lists.pop(rows))
+            found += [f"{operator}={name}" for name in names]
+        assert lists == {}, f"{source.name} has a list that nobody chooses from"
+    return found
+
+
+@pytest.mark.parametrize("way", ways())
+def test_every_way_gives_the_values_of_the_plain_loops(c_tests: Path, way: str) -> None:
+    run(c_tests / "test_values", MLUOP_CPU_KERNEL=way)

@@ -36,7 +36,7 @@ static float *column_of(struct columns *columns, int64_t place) {
    two columns that were added last. */
 static void find_columns(struct columns *columns, const struct border *border,
                          const struct border_list *list) {
-  const int64_t pool_size = list->a->pool_size;
+  const int64_t pool_size = list->a->shape.pool_size;
   columns->count = 0;
   for (int64_t i = 0; i <= pool_size; i++) {
     const int64_t step = border->stride < 0.0f ? pool_size - i : i;
@@ -72,12 +72,12 @@ MLUOP_INLINE void spread_by_columns(const struct border_list *list, const struct
   int64_t c = 0;
   for (; c + VL <= list->width; c += VL) {
     const vf grad = vf_load_as(a->rows, row + c, is_half);
-    spread_vector(columns, to, a->pixel_floats, c, vi_load(a->argmax + row + c), grad);
+    spread_vector(columns, to, a->plan.pixel_floats, c, vi_load(a->argmax + row + c), grad);
   }
   const int64_t n = list->width - c;
   if (n > 0) {
     const vf grad = vf_load_part_as(a->rows, row + c, n, is_half);
-    spread_vector(columns, to, a->pixel_floats, c, vi_load_part(a->argmax + row + c, n), grad);
+    spread_vector(columns, to, a->plan.pixel_floats, c, vi_load_part(a->argmax + row + c, n), grad);
   }
 }
 
@@ -93,7 +93,7 @@ static struct point point_at(const struct border *border, const struct border_li
   struct mluop_axis along;
   const float at = border->start + border->stride * (float)step;
   if (!mluop_axis_at(at, list->places, &along)) return (struct point){.inside = 0};
-  const int64_t next = list->a->pixel_floats;
+  const int64_t next = list->a->plan.pixel_floats;
   return (struct point){along.low * next, along.high * next, 1.0f - along.frac, along.frac, 1};
 }
 
@@ -104,13 +104,13 @@ MLUOP_INLINE void spread_by_channel(const struct border_list *list, const struct
   enum { POINTS = 64 };
   const struct border_align_args *a = list->a;
   struct point points[POINTS];
-  const int known = a->pool_size < POINTS && a->pool_size < list->width;
-  for (int64_t step = 0; known && step <= a->pool_size; step++) {
+  const int known = a->shape.pool_size < POINTS && a->shape.pool_size < list->width;
+  for (int64_t step = 0; known && step <= a->shape.pool_size; step++) {
     points[step] = point_at(border, list, step);
   }
   /* Steps have been judged; another thread may have changed them since. */
   const volatile int32_t *const steps = a->argmax + row;
-  const uint32_t last = (uint32_t)a->pool_size;
+  const uint32_t last = (uint32_t)a->shape.pool_size;
   for (int64_t c = 0; c < list->width; c++) {
     const uint32_t given = (uint32_t)steps[c];
     const int64_t step = given < last ? given : last;
@@ -135,15 +135,15 @@ static void spread_border(const struct border_list *list, int64_t k, struct targ
   to.far = across.frac;
   if (to.far == 0.0f) to.high = NULL;
   if (to.low == NULL && to.high == NULL) return;
-  if (VL >= 8 && list->width >= WORTH_A_TABLE && a->pool_size < TABLE) {
+  if (VL >= 8 && list->width >= WORTH_A_TABLE && a->shape.pool_size < TABLE) {
     struct columns columns;
     find_columns(&columns, &border, list);
-    if (a->is_half) {
+    if (a->shape.is_half) {
       spread_by_columns(list, &columns, &to, row, 1);
     } else {
       spread_by_columns(list, &columns, &to, row, 0);
     }
-  } else if (a->is_half) {
+  } else if (a->shape.is_half) {
     spread_by_channel(list, &border, &to, row, 1);
   } else {
     spread_by_channel(list, &border, &to, row, 0);
@@ -154,9 +154,9 @@ static void spread_borders(const struct border_list *list, int64_t begin, int64_
                            struct targets to) {
   const struct border_align_args *a = list->a;
   for (int64_t i = begin; i < end; i++) {
-    if (a->large && i + 1 < end) {
+    if (a->plan.large && i + 1 < end) {
       const int64_t next = border_row(list, list->order[i + 1]);
-      prefetch_elements(a->rows, next, list->width, a->is_half);
+      prefetch_elements(a->rows, next, list->width, a->shape.is_half);
       prefetch_elements(a->argmax, next, list->width, 0);
     }
     spread_border(list, list->order[i], to);
@@ -165,7 +165,7 @@ static void spread_borders(const struct border_list *list, int64_t begin, int64_
 
 /* The vectors of the last pixel may reach past its channels. */
 static int64_t line_size(const struct border_list *list) {
-  return list->places * list->a->pixel_floats + VL;
+  return list->places * list->a->plan.pixel_floats + VL;
 }
 
 static void clear(const struct border_list *list, float *sums) {
@@ -192,7 +192,7 @@ static void spread_line(const struct border_list *list, int64_t line, struct tar
     return;
   }
   const struct targets parts = {.low = to.low != NULL ? spare : NULL,
-                                .high = to.high != NULL ? spare + list->a->line_floats : NULL};
+                                .high = to.high != NULL ? spare + list->a->plan.line_floats : NULL};
   for (int64_t i = begin; i < end; i += part) {
     if (parts.low != NULL) clear(list, parts.low);
     if (parts.high != NULL) clear(list, parts.high);
@@ -206,9 +206,9 @@ MLUOP_INLINE void write_line(const struct border_list *list, int64_t line, const
                              int is_half, int stream) {
   const struct border_align_args *a = list->a;
   for (int64_t place = 0; place < list->places; place++) {
-    const float *from = sums + place * a->pixel_floats;
+    const float *from = sums + place * a->plan.pixel_floats;
     const int64_t at = list->origin + line * list->line_step + place * list->place_step;
-    if (a->large && !stream && place + PIXELS_AHEAD < list->places) {
+    if (a->plan.large && !stream && place + PIXELS_AHEAD < list->places) {
       prefetch_elements(a->map_out, at + PIXELS_AHEAD * list->place_step, list->width, is_half);
     }
     int64_t c = 0;
@@ -225,9 +225,9 @@ MLUOP_INLINE void write_line(const struct border_list *list, int64_t line, const
 }
 
 static void finish_line(const struct border_list *list, int64_t line, const float *sums) {
-  if (list->a->is_half) {
+  if (list->a->shape.is_half) {
     write_line(list, line, sums, 1, 0);
-  } else if (list->a->stream) {
+  } else if (list->a->plan.stream) {
     write_line(list, line, sums, 0, 1);
   } else {
     write_line(list, line, sums, 0, 0);
@@ -235,9 +235,9 @@ static void finish_line(const struct border_list *list, int64_t line, const floa
 }
 
 /* Lines [begin, end) of a list. */
-static void do_lines(const struct border_list *list, int64_t begin, int64_t end, float *scratch) {
-  const int64_t line_floats = list->a->line_floats;
-  float *low = scratch, *high = scratch + line_floats, *spare = scratch + 2 * line_floats;
+static void do_lines(const struct border_list *list, int64_t begin, int64_t end, float *lines) {
+  const int64_t line_floats = list->a->plan.line_floats;
+  float *low = lines, *high = lines + line_floats, *spare = lines + 2 * line_floats;
   clear(list, low);
   if (begin > 0) spread_line(list, begin - 1, (struct targets){.high = low}, spare);
   for (int64_t line = begin; line < end; line++) {
@@ -255,20 +255,22 @@ static void do_lines(const struct border_list *list, int64_t begin, int64_t end,
 /* Item: a line of one channel block of one kind of border; per image and block, the H rows of the
    top borders come first, then the W columns of the left ones, and so on. */
 void MLUOP_VARIANT(border_align_backward)(const void *vargs, int64_t begin, int64_t end,
-                                          void *scratch) {
+                                          void *memory) {
   const struct border_align_args *a = vargs;
-  const int64_t of_block = 2 * (a->H + a->W);
+  struct mluop_arena arena = {memory, 0};
+  const struct border_align_scratch scratch = border_align_take(a, &arena);
+  const int64_t of_block = 2 * (a->shape.H + a->shape.W);
   for (int64_t item = begin; item < end;) {
-    const int64_t n = item / of_block / a->blocks, block = item / of_block % a->blocks;
+    const int64_t n = item / of_block / a->plan.blocks, block = item / of_block % a->plan.blocks;
     int64_t line = item % of_block, b = 0;
-    for (int64_t lines = a->H; line >= lines; lines = b % 2 != 0 ? a->W : a->H) {
+    for (int64_t lines = a->shape.H; line >= lines; lines = b % 2 != 0 ? a->shape.W : a->shape.H) {
       line -= lines;
       b++;
     }
     const struct border_list list = border_list_of(a, n * 4 + b, block);
     const int64_t count = end - item < list.lines - line ? end - item : list.lines - line;
-    do_lines(&list, line, line + count, scratch);
+    do_lines(&list, line, line + count, scratch.lines);
     item += count;
   }
-  if (a->stream) vf_stream_end();
+  if (a->plan.stream) vf_stream_end();
 }

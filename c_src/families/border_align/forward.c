@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/border_align/kernels.h"
-#include "families/border_align/plan.h"
+#include "families/border_align/order.h"
 #include "families/border_align/samples.h"
 
 /* The two lines of the map that a border lies between, one channel block of them, as floats. Line i
@@ -29,8 +29,8 @@ MLUOP_INLINE void copy_line(const struct border_list *list, int64_t line, float 
       const int64_t next = from + (place + PIXELS_AHEAD) * list->place_step;
       prefetch_elements(a->map, next, list->width, is_half);
     }
-    copy_pixel(to + place * a->pixel_floats, a->map, from + source * list->place_step, list->width,
-               is_half);
+    copy_pixel(to + place * a->plan.pixel_floats, a->map, from + source * list->place_step,
+               list->width, is_half);
   }
 }
 
@@ -38,7 +38,7 @@ static const float *line_at(const struct border_list *list, int64_t line, struct
   const int64_t slot = line % 2;
   if (lines->line[slot] != line) {
     lines->line[slot] = line;
-    if (list->a->is_half) {
+    if (list->a->shape.is_half) {
       copy_line(list, line, lines->slot[slot], 1);
     } else {
       copy_line(list, line, lines->slot[slot], 0);
@@ -192,15 +192,15 @@ static void write_halves_alone(const struct border_list *list, const struct look
 }
 
 static write_function *write_function_for(const struct border_align_args *a) {
-  if (a->together == 1) return a->is_half ? write_halves_alone : write_floats_alone;
-  return a->is_half ? write_halves : a->stream ? stream_floats : write_floats;
+  if (a->plan.together == 1) return a->shape.is_half ? write_halves_alone : write_floats_alone;
+  return a->shape.is_half ? write_halves : a->plan.stream ? stream_floats : write_floats;
 }
 
 /* How to look for the border that is number `i` of those sampled together. */
 static struct look look_at(const struct border_list *list, const struct border_samples *samples,
                            int64_t i, struct lines *lines) {
   const struct border_range *range = &samples->range[i];
-  const int64_t next = list->a->pixel_floats;
+  const int64_t next = list->a->plan.pixel_floats;
   struct look look = {.block = samples->blocks + range->first,
                       .lane = i,
                       .pixel = lines->slot[0],
@@ -216,32 +216,34 @@ static struct look look_at(const struct border_list *list, const struct border_s
   return look;
 }
 
-static struct border_samples samples_in(const struct border_align_args *a, void *room) {
+static struct border_samples samples_in(const struct border_align_args *a,
+                                        struct border_sample_block *room) {
   const struct border_samples samples = {.blocks = room};
-  for (int32_t step = 0; a->together > 1 && step <= a->pool_size; step++) {
+  for (int32_t step = 0; a->plan.together > 1 && step <= a->shape.pool_size; step++) {
     for (int lane = 0; lane < LANES; lane++) samples.blocks[step].step[lane] = step;
   }
   return samples;
 }
 
 /* The borders at [begin, end) of a list's order. */
-static void do_borders(const struct border_list *list, int64_t begin, int64_t end, float *scratch) {
+static void do_borders(const struct border_list *list, int64_t begin, int64_t end,
+                       const struct border_align_scratch *scratch) {
   const struct border_align_args *a = list->a;
-  struct lines lines = {{scratch, scratch + a->line_floats}, {-1, -1}};
-  struct border_samples samples = samples_in(a, scratch + 2 * a->line_floats);
+  struct lines lines = {{scratch->lines, scratch->lines + a->plan.line_floats}, {-1, -1}};
+  struct border_samples samples = samples_in(a, scratch->samples);
   write_function *write_rows = write_function_for(a);
-  for (int64_t i = begin; i < end; i += a->together) {
-    const int64_t count = end - i < a->together ? end - i : a->together;
-    if (a->together > 1) {
+  for (int64_t i = begin; i < end; i += a->plan.together) {
+    const int64_t count = end - i < a->plan.together ? end - i : a->plan.together;
+    if (a->plan.together > 1) {
       sample_together(&samples, list->order + i, count, list);
     } else {
       const struct border border = border_of(list, list->order[i]);
       sample_alone(&samples, &border, list);
     }
     for (int64_t k = i; k < i + count; k++) {
-      if (a->large && !a->stream && k + 1 < end) {
+      if (a->plan.large && !a->plan.stream && k + 1 < end) {
         const int64_t next = border_row(list, list->order[k + 1]);
-        prefetch_elements(a->rows_out, next, list->width, a->is_half);
+        prefetch_elements(a->rows_out, next, list->width, a->shape.is_half);
         prefetch_elements(a->argmax_out, next, list->width, 0);
       }
       const struct look look = look_at(list, &samples, k - i, &lines);
@@ -250,30 +252,31 @@ static void do_borders(const struct border_list *list, int64_t begin, int64_t en
   }
 }
 
-/* The order of a list: planned before, or now. */
-static const int32_t *order_of(const struct border_list *list, void *scratch) {
+/* The order of a list: found before, or now. */
+static const int32_t *order_of(const struct border_list *list,
+                               const struct border_align_order *own) {
   if (list->order != NULL) return list->order;
-  int32_t *order = (int32_t *)(void *)((char *)scratch + list->a->plan_at);
-  int32_t *keys = order + list->a->K;
-  plan_list(list, order, keys + list->a->K, keys);
-  return order;
+  order_list(list, own);
+  return own->boxes;
 }
 
 /* Item: a place in the order of a list. */
 void MLUOP_VARIANT(border_align_forward)(const void *vargs, int64_t begin, int64_t end,
-                                         void *scratch) {
+                                         void *memory) {
   const struct border_align_args *a = vargs;
+  struct mluop_arena arena = {memory, 0};
+  const struct border_align_scratch scratch = border_align_take(a, &arena);
   for (int64_t item = begin; item < end;) {
-    const int64_t index = item / a->K, start = index * a->K;
-    const int64_t stop = end < start + a->K ? end : start + a->K;
+    const int64_t index = item / a->shape.K, start = index * a->shape.K;
+    const int64_t stop = end < start + a->shape.K ? end : start + a->shape.K;
     struct border_list list = border_list_of(a, index, 0);
-    const int32_t *order = order_of(&list, scratch);
-    for (int64_t block = 0; block < a->blocks; block++) {
+    const int32_t *order = order_of(&list, &scratch.order);
+    for (int64_t block = 0; block < a->plan.blocks; block++) {
       list = border_list_of(a, index, block);
       list.order = order;
-      do_borders(&list, item - start, stop - start, scratch);
+      do_borders(&list, item - start, stop - start, &scratch);
     }
     item = stop;
   }
-  if (a->stream) vf_stream_end();
+  if (a->plan.stream) vf_stream_end();
 }

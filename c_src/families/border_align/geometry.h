@@ -22,25 +22,26 @@ struct border_list {
 
 static inline struct border_list border_list_of(const struct border_align_args *a, int64_t index,
                                                 int64_t block) {
-  const int64_t pixel = 4 * a->C, row = a->W * pixel;
+  const int64_t pixel = 4 * a->shape.C, row = a->shape.W * pixel;
   struct border_list list = {.a = a, .n = index / 4, .b = (int)(index % 4)};
   list.vertical = list.b % 2;
-  list.lines = list.vertical ? a->W : a->H;
-  list.places = list.vertical ? a->H : a->W;
+  list.lines = list.vertical ? a->shape.W : a->shape.H;
+  list.places = list.vertical ? a->shape.H : a->shape.W;
   list.line_step = list.vertical ? pixel : row;
   list.place_step = list.vertical ? row : pixel;
-  list.channel = block * a->block;
-  list.width = a->C - list.channel < a->block ? a->C - list.channel : a->block;
-  list.origin = list.n * a->H * row + list.b * a->C + list.channel;
-  if (a->plan_order == NULL) return list;
-  list.order = a->plan_order + index * a->K;
-  list.first = a->plan_first + index * (a->K + 2);
+  list.channel = block * a->plan.block;
+  list.width =
+      a->shape.C - list.channel < a->plan.block ? a->shape.C - list.channel : a->plan.block;
+  list.origin = list.n * a->shape.H * row + list.b * a->shape.C + list.channel;
+  if (a->order.boxes == NULL) return list;
+  list.order = a->order.boxes + index * a->shape.K;
+  list.first = a->order.first + index * (a->shape.K + 2);
   return list;
 }
 
 /* Where the block of channels of box k starts in [N,K,4,C]. */
 static inline int64_t border_row(const struct border_list *list, int64_t k) {
-  return ((list->n * list->a->K + k) * 4 + list->b) * list->a->C + list->channel;
+  return ((list->n * list->a->shape.K + k) * 4 + list->b) * list->a->shape.C + list->channel;
 }
 
 /* A border: where it is across the lines, and where it starts and ends and how it steps along
@@ -51,12 +52,12 @@ struct border {
 
 static inline struct border border_of(const struct border_list *list, int64_t k) {
   const struct border_align_args *a = list->a;
-  const int64_t box = (list->n * a->K + k) * 4;
+  const int64_t box = (list->n * a->shape.K + k) * 4;
   const int along = list->vertical ? 1 : 0, far = list->b >= 2 ? 2 : 0;
-  const float low = mluop_load_as(a->boxes, box + along, a->is_half);
-  const float high = mluop_load_as(a->boxes, box + along + 2, a->is_half);
-  const float stride = (high - low) / (float)a->pool_size;
-  const float across = mluop_load_as(a->boxes, box + 1 - along + far, a->is_half);
+  const float low = mluop_load_as(a->shape.boxes, box + along, a->shape.is_half);
+  const float high = mluop_load_as(a->shape.boxes, box + along + 2, a->shape.is_half);
+  const float stride = (high - low) / (float)a->shape.pool_size;
+  const float across = mluop_load_as(a->shape.boxes, box + 1 - along + far, a->shape.is_half);
   return far ? (struct border){across, high, -stride, low}
              : (struct border){across, low, stride, high};
 }

@@ -2,40 +2,15 @@
 #ifndef MLUOP_FAMILIES_BORDER_ALIGN_PLAN_H_
 #define MLUOP_FAMILIES_BORDER_ALIGN_PLAN_H_
 
-#include "families/border_align/geometry.h"
+/* How a call is done: the plan, the scratch memory, the jobs. Both expect shape and tensors in
+   `args`. */
 
-/* The pixel of a coordinate that only decides an order: anything outside goes to the ends. */
-static inline int64_t nearest_place(float at, int64_t places) {
-  if (!(at > 0.0f)) return 0;
-  return at < (float)places ? (int64_t)at : places - 1;
-}
+#include "core/contract.h"
+#include "families/border_align/job.h"
 
-/* Borders on one line are ordered by where they begin, so that neighbours in the order share
-   pixels: line * places + place. Those without a line come last. */
-static inline int64_t key_of(const struct border_list *list, int64_t k) {
-  const struct border border = border_of(list, k);
-  struct mluop_axis across;
-  if (!mluop_axis_at(border.across, list->lines, &across)) return list->a->K;
-  const float begin = border.start < border.end ? border.start : border.end;
-  return across.low * list->places + nearest_place(begin, list->places);
-}
-
-/* A counting sort of a list by key, stable in k. Afterwards the boxes of key i stand in order from
-   first[i] to first[i + 1]; first has K + 2 numbers. Each key is found once, in `keys`: another
-   thread may change the boxes. */
-static inline void plan_list(const struct border_list *list, int32_t *order, int32_t *first,
-                             int32_t *keys) {
-  const int64_t K = list->a->K;
-  memset(first, 0, (size_t)(K + 2) * sizeof(*first));
-  for (int64_t k = 0; k < K; k++) {
-    keys[k] = (int32_t)key_of(list, k);
-    first[keys[k] + 1]++;
-  }
-  for (int64_t key = 0; key <= K; key++) first[key + 1] += first[key];
-  /* Filling moves each first[key] to the next; shifting them back needs no second array. */
-  for (int64_t k = 0; k < K; k++) order[first[keys[k]]++] = (int32_t)k;
-  for (int64_t key = K; key > 0; key--) first[key] = first[key - 1];
-  first[0] = 0;
-}
+mluOpStatus_t mluop_border_align_run_forward(const struct mluop_call *call,
+                                             struct border_align_args *args);
+mluOpStatus_t mluop_border_align_run_backward(const struct mluop_call *call,
+                                              struct border_align_args *args);
 
 #endif /* MLUOP_FAMILIES_BORDER_ALIGN_PLAN_H_ */

@@ -55,7 +55,7 @@ MLUOP_INLINE void sample_lanes(struct border_samples *samples, const struct bord
   const vf far_line = vf_load(lanes->across + lane);
   vf at = vf_load(lanes->start + lane), moving = vf_load(lanes->moving + lane);
   vf steps = zero, before = zero, inside = zero;
-  for (int64_t step = 0; step <= list->a->pool_size; step++) {
+  for (int64_t step = 0; step <= list->a->shape.pool_size; step++) {
     fill_lanes(&samples->blocks[step], lane, at, far_line, list);
     /* A border that has stopped moving shows nothing new. */
     const vf below = vf_select(vf_at_least(extent, at), moving, zero);
@@ -157,7 +157,7 @@ static inline void add_point(struct border_samples *samples, int64_t step, float
 static inline void add_all(struct border_samples *samples, const struct border *border,
                            float far_line, const struct border_list *list) {
   float at = border->start;
-  for (int64_t step = 0; step <= list->a->pool_size; step++) {
+  for (int64_t step = 0; step <= list->a->shape.pool_size; step++) {
     add_point(samples, step, at, far_line, list);
     const float next = at + border->stride;
     if (next == at) return; /* and so is every later one */
@@ -169,7 +169,7 @@ static inline void add_all(struct border_samples *samples, const struct border *
    one of the two is its largest, up to rounding. */
 static inline void add_ends(struct border_samples *samples, const struct border *border,
                             float far_line, const struct border_list *list) {
-  const int64_t pool_size = list->a->pool_size;
+  const int64_t pool_size = list->a->shape.pool_size;
   float at = border->start;
   for (int64_t step = 0; step <= pool_size; step++) {
     add_point(samples, step, at, far_line, list);
@@ -197,7 +197,7 @@ static inline void sample_alone(struct border_samples *samples, const struct bor
   const int outside = !mluop_axis_at(border->across, list->lines, &across);
   samples->range[0] = (struct border_range){.line = across.low, .zero_first = outside};
   if (outside) return;
-  if (list->a->pool_size <= BORDER_ALIGN_POOL_LIMIT) {
+  if (list->a->shape.pool_size <= BORDER_ALIGN_POOL_LIMIT) {
     add_all(samples, border, across.frac, list);
   } else {
     add_ends(samples, border, across.frac, list);

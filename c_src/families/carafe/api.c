@@ -13,12 +13,6 @@ struct mluOpCarafeStruct {
 #define UPSCALED "N scale_factor*H scale_factor*W group_size*C"
 #define MASKS "N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
 
-/* Multiply-adds that are worth a second thread: about 10 microseconds of one. */
-enum { BLOCK_COST = 1 << 20 };
-
-/* Between the scratch memory of threads. */
-enum { APART_BYTES = 1 << 16 };
-
 static const struct mluop_rule set_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
@@ -124,33 +118,12 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
-/* Runs a kernel on all items of the plan; each thread has `stride` bytes of scratch. */
-static void run(mluOpHandle_t handle, mluop_kernel *kernel, const void *args,
-                const struct carafe_shape *a, const struct carafe_plan *plan, void *scratch,
-                size_t stride) {
-  const int64_t item_cost = plan->columns * a->S * a->S * a->K * a->K * carafe_block_floats(plan);
-  const struct mluop_job job = {.kernel = kernel,
-                                .args = args,
-                                .count = carafe_items(a, plan),
-                                .grain = mluop_grain(BLOCK_COST, item_cost),
-                                .schedule = MLUOP_STATIC,
-                                .scratch = scratch,
-                                .scratch_stride = stride};
-  mluop_parallel_for(handle, &job);
-}
-
-/* Scratch of `floats` for each thread: false without memory, and *status is what to return.
-   Hardware prefetches run ahead of the reads of a ring by many rows: where another thread writes,
-   they would take its lines away. Threads are therefore kept apart, by memory that is never
-   touched. */
-static bool reserve(const struct mluop_call *call, int64_t floats, void **scratch, size_t *stride,
-                    mluOpStatus_t *status) {
-  *stride = floats > 0 ? (size_t)carafe_padded(floats) * sizeof(float) + APART_BYTES : 0;
-  const size_t bytes = *stride * (size_t)mluop_num_threads(call->handle);
-  *scratch = bytes > 0 ? mluop_scratch(call->handle, bytes) : NULL;
-  if (bytes == 0 || *scratch != NULL) return true;
-  *status = mluop_no_scratch(call, bytes);
-  return false;
+static mluOpStatus_t run(const struct mluop_call *call, struct mluop_job *job) {
+  if (job->scratch_bytes > 0 && mluop_reserve(call->handle, 0, job) == NULL) {
+    return mluop_no_scratch(call);
+  }
+  mluop_parallel_for(call->handle, job);
+  return MLUOP_STATUS_SUCCESS;
 }
 
 mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -169,14 +142,9 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   struct carafe_forward_args args = {
       .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
   args.large = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call));
-  const struct carafe_shape *a = &args.shape;
-  int64_t floats;
-  mluop_kernel *kernel = mluop_carafe_plan_forward(handle, &args, &floats);
-  void *scratch;
-  size_t stride;
-  if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
-  run(handle, kernel, &args, a, &args.plan, scratch, stride);
-  return MLUOP_STATUS_SUCCESS;
+  struct mluop_job job = {.kernel = NULL};
+  mluop_carafe_plan_forward(handle, &args, &job);
+  return run(&call, &job);
 }
 
 mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -205,12 +173,7 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
       .grad_input = grad_input,
       .grad_mask = grad_mask,
       .large = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call))};
-  const struct carafe_shape *a = &args.shape;
-  int64_t floats;
-  mluop_kernel *kernel = mluop_carafe_plan_backward(handle, &args, &floats);
-  void *scratch;
-  size_t stride;
-  if (!reserve(&call, floats, &scratch, &stride, &status)) return status;
-  run(handle, kernel, &args, a, &args.plan, scratch, stride);
-  return MLUOP_STATUS_SUCCESS;
+  struct mluop_job job = {.kernel = NULL};
+  mluop_carafe_plan_backward(handle, &args, &job);
+  return run(&call, &job);
 }

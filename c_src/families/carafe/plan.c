@@ -3,6 +3,9 @@
 
 #include "families/carafe/kernels.h"
 
+/* Of a multiply-add, in picoseconds. */
+enum { PRODUCT_COST = 19 };
+
 enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19, MIN_PACKED_TAPS = 25 };
 enum {
   MIN_JOINED_CHANNELS = 48,
@@ -123,10 +126,15 @@ static int64_t lanes_of(const struct carafe_shape *a) {
   return lanes;
 }
 
-/* Whether vectors hold several groups, or the taps of one are loaded together at least. Not where
-   the groups fill a quarter of a vector only. */
-static int share_vectors(const struct carafe_shape *a, int vector) {
-  return a->C <= vector && a->G > 1 && a->G * lanes_of(a) > vector / 4;
+/* Vectors that hold several groups, or the taps of one that are loaded together at least. */
+static bool fits_vectors(const void *vargs, mluOpHandle_t machine) {
+  return ((const struct carafe_forward_args *)vargs)->shape.C <= machine->vector_floats;
+}
+
+/* Not where the groups fill a quarter of a vector only. */
+static bool fills_vectors(const void *vargs, mluOpHandle_t machine) {
+  const struct carafe_shape *a = &((const struct carafe_forward_args *)vargs)->shape;
+  return a->G > 1 && a->G * lanes_of(a) > machine->vector_floats / 4;
 }
 
 /* The groups of a pixel are done together, or in about equal blocks. */
@@ -141,20 +149,41 @@ static void plan_groups(mluOpHandle_t handle, struct carafe_forward_args *args) 
   args->plan = plan;
 }
 
-mluop_kernel *mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
-                                        int64_t *floats) {
+static int64_t ring_floats(const struct carafe_shape *a, const struct carafe_plan *plan) {
+  if (!plan->packed) return 0;
+  return carafe_ring_rows(a) * carafe_ring_columns(a, plan) * carafe_ring_pixel(plan);
+}
+
+static void plan_groups_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  const struct carafe_plan *plan = &args->plan;
-  const int groups = share_vectors(a, handle->vector_floats);
-  if (groups) {
-    plan_groups(handle, args);
-    *floats = CARAFE_TILE * carafe_guarded_floats(a, plan);
-  } else {
-    plan_channels(handle, args);
-    *floats = carafe_weights_size(a) + carafe_ends_size(a, plan);
-  }
-  if (plan->packed) {
-    *floats += carafe_ring_rows(a) * carafe_ring_columns(a, plan) * carafe_ring_pixel(plan);
-  }
-  return groups ? carafe_forward_groups[handle->isa] : carafe_forward[handle->isa];
+  plan_groups(machine, args);
+  const int64_t weights = CARAFE_TILE * carafe_guarded_floats(a, &args->plan);
+  mluop_carafe_share_out(a, &args->plan, weights + ring_floats(a, &args->plan), job);
+}
+
+static void plan_channels_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_forward_args *args = vargs;
+  const struct carafe_shape *a = &args->shape;
+  plan_channels(machine, args);
+  const int64_t weights = carafe_weights_size(a) + carafe_ends_size(a, &args->plan);
+  mluop_carafe_share_out(a, &args->plan, weights + ring_floats(a, &args->plan), job);
+}
+
+static const struct mluop_way ways[] = {
+    {"groups", fits_vectors, fills_vectors, plan_groups_job, carafe_forward_groups},
+    {"general", NULL, NULL, plan_channels_job, carafe_forward}};
+
+void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
+                               struct mluop_job *job) {
+  mluop_plan(handle, "carafe_forward", ways, args, job);
+}
+
+void mluop_carafe_share_out(const struct carafe_shape *shape, const struct carafe_plan *plan,
+                            int64_t floats, struct mluop_job *job) {
+  const int64_t taps = shape->S * shape->S * shape->K * shape->K;
+  job->count = carafe_items(shape, plan);
+  job->grain = mluop_grain(plan->columns * taps * carafe_block_floats(plan) * PRODUCT_COST);
+  job->schedule = MLUOP_STATIC;
+  job->scratch_bytes = (size_t)carafe_padded(floats) * sizeof(float);
 }

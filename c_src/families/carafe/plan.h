@@ -7,11 +7,15 @@
 #include "core/internal.h"
 #include "families/carafe/job.h"
 
-/* Expects shape and data of `args`; everything else is set here. Returns the kernel, and the floats
-   of scratch memory that a thread needs. */
-mluop_kernel *mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
-                                        int64_t *floats);
-mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
-                                         int64_t *floats);
+/* Both expect shape and data of `args`, and set everything else there and in the job. */
+void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
+                               struct mluop_job *job);
+void mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
+                                struct mluop_job *job);
+
+/* What the plans of both directions have in common: the items, and `floats` of scratch memory for
+   each thread. */
+void mluop_carafe_share_out(const struct carafe_shape *shape, const struct carafe_plan *plan,
+                            int64_t floats, struct mluop_job *job);
 
 #endif /* MLUOP_FAMILIES_CARAFE_PLAN_H_ */

@@ -42,10 +42,18 @@ static void plan_channels(struct carafe_backward_args *args, int threads) {
    channels as many as there are channels, padded, for each group, and then some to add them up. A
    vector of groups serves the pixels of one window only: of large ones, and if S is 1, it pays for
    fewer channels. */
-static int are_many_groups(const struct carafe_shape *a) {
+static bool can_take_groups(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
+  return a->K <= CARAFE_GROUPS_K && !carafe_sums_are_long(a) && a->C <= CARAFE_BLOCK_CHANNELS;
+}
+
+static bool are_many_groups(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
   const int64_t most = a->S == 1 ? GROUPS_TAPS_ONE : GROUPS_TAPS;
-  return a->K <= CARAFE_GROUPS_K && !carafe_sums_are_long(a) && a->G >= MIN_GROUPS &&
-         a->K * a->C <= most && carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
+  return a->G >= MIN_GROUPS && a->K * a->C <= most &&
+         carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
 }
 
 /* As many groups at once as have CARAFE_BLOCK_CHANNELS channels: masks are read and written in
@@ -59,11 +67,18 @@ static void plan_groups(struct carafe_backward_args *args, int threads) {
 
 /* Vectors of columns need rows of some, and pay for fewer channels with large windows, and if S is
    1. Of up to 4 channels, vectors of taps are better if large windows nearly fill them. */
-static int are_few_channels(const struct carafe_shape *a) {
-  const int64_t most = a->S == 1 ? COLUMNS_TAPS_ONE : COLUMNS_TAPS;
-  return !carafe_sums_are_long(a) && a->W >= CARAFE_PAD && a->C < CARAFE_PAD &&
-         a->K * a->C <= most && a->K <= (a->C <= CARAFE_NARROW ? 5 : 7) &&
+static bool can_take_columns(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
+  return !carafe_sums_are_long(a) && a->W >= CARAFE_PAD && a->C < CARAFE_PAD && a->K <= 7 &&
          a->G * a->C <= CARAFE_BLOCK_CHANNELS;
+}
+
+static bool are_few_channels(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
+  const int64_t most = a->S == 1 ? COLUMNS_TAPS_ONE : COLUMNS_TAPS;
+  return a->K * a->C <= most && (a->C > CARAFE_NARROW || a->K <= 5);
 }
 
 static void plan_columns(struct carafe_backward_args *args, int threads) {
@@ -74,23 +89,34 @@ static void plan_columns(struct carafe_backward_args *args, int threads) {
   args->plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
 }
 
-mluop_kernel *mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
-                                         int64_t *floats) {
+static void plan_groups_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_backward_args *args = vargs;
+  plan_groups(args, mluop_num_threads(machine));
+  mluop_carafe_share_out(&args->shape, &args->plan, carafe_groups_floats(args), job);
+}
+
+static void plan_columns_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_backward_args *args = vargs;
+  plan_columns(args, mluop_num_threads(machine));
+  mluop_carafe_share_out(&args->shape, &args->plan, carafe_columns_floats(args), job);
+}
+
+static void plan_channels_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_backward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  const int threads = mluop_num_threads(handle);
-  if (are_many_groups(a)) {
-    plan_groups(args, threads);
-    *floats = carafe_groups_floats(args);
-    return carafe_backward_groups[handle->isa];
-  }
-  if (are_few_channels(a)) {
-    plan_columns(args, threads);
-    *floats = carafe_columns_floats(args);
-    return carafe_backward_columns[handle->isa];
-  }
-  plan_channels(args, threads);
+  plan_channels(args, mluop_num_threads(machine));
   const int64_t wide =
       carafe_grads_size(args) + carafe_input_floats(args) + carafe_sums_floats(args);
-  *floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(args));
-  return carafe_backward[handle->isa];
+  const int64_t floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(args));
+  mluop_carafe_share_out(a, &args->plan, floats, job);
+}
+
+static const struct mluop_way ways[] = {
+    {"groups", can_take_groups, are_many_groups, plan_groups_job, carafe_backward_groups},
+    {"columns", can_take_columns, are_few_channels, plan_columns_job, carafe_backward_columns},
+    {"general", NULL, NULL, plan_channels_job, carafe_backward}};
+
+void mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
+                                struct mluop_job *job) {
+  mluop_plan(handle, "carafe_backward", ways, args, job);
 }

@@ -144,7 +144,7 @@ static bool prepare(const struct mluop_call *call, struct deform_roi_pool_args *
   const size_t bytes = mluop_deform_roi_pool_plan(call->handle, args);
   void *scratch = mluop_scratch(call->handle, bytes);
   if (scratch == NULL) {
-    *status = mluop_no_scratch(call, bytes);
+    *status = mluop_no_scratch(call);
     return false;
   }
   mluop_deform_roi_pool_prepare(call->handle, args, scratch);

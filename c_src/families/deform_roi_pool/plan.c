@@ -174,12 +174,12 @@ void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_
                                    void *scratch) {
   struct deform_roi_pool_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
-  struct mluop_job job = {.kernel = deform_roi_pool_locate[handle->isa],
-                          .args = args,
-                          .count = args->R,
-                          .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST,
-                                               LOCATE_COST * args->pooled_h * args->pooled_w),
-                          .schedule = MLUOP_STATIC};
+  struct mluop_job job = {
+      .kernel = deform_roi_pool_locate[handle->isa],
+      .args = args,
+      .count = args->R,
+      .grain = mluop_deform_roi_pool_grain(LOCATE_COST * args->pooled_h * args->pooled_w),
+      .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
   args->bin_pixels = bin_pixels(args);
   plan_for_caches(handle, args);
@@ -204,7 +204,7 @@ static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, m
   const int64_t items = mluop_deform_roi_pool_bins(args) * parts;
   const int64_t threads = mluop_num_threads(handle);
   const int64_t cost = mluop_deform_roi_pool_bin_cost(args) / parts;
-  int64_t grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost);
+  int64_t grain = mluop_deform_roi_pool_grain(cost);
   if (args->look_ahead) {
     grain = mluop_max(grain, items / (3 * threads));
   } else if (grain < items) {

@@ -34,6 +34,11 @@ enum { DEFORM_ROI_POOL_NEAR_BYTES = 1 << 19 };
 /* A share of work that is worth a thread, in nanoseconds. */
 enum { DEFORM_ROI_POOL_SHARE_COST = 20000 };
 
+/* Of items that take so many nanoseconds. */
+static inline int64_t mluop_deform_roi_pool_grain(int64_t cost) {
+  return mluop_grain(mluop_min(cost, MLUOP_SHARE_COST) * MLUOP_NANOSECOND);
+}
+
 static inline int64_t mluop_deform_roi_pool_bins(const struct deform_roi_pool_args *args) {
   return args->R * args->pooled_h * args->pooled_w;
 }

@@ -99,10 +99,9 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
 /* A bin that would be in too many lists is left to all tiles of its image. */
 static void list_bins(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
-  struct mluop_job job = {
-      .args = args,
-      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, LIST_COST * tiles->chunk),
-      .schedule = MLUOP_OWN_FIRST};
+  struct mluop_job job = {.args = args,
+                          .grain = mluop_deform_roi_pool_grain(LIST_COST * tiles->chunk),
+                          .schedule = MLUOP_OWN_FIRST};
   for (;; tiles->max_tiles /= 2) {
     job.kernel = deform_roi_pool_count[handle->isa];
     job.count = tiles->chunks;
@@ -121,12 +120,11 @@ static void list_bins(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
    turns are not. */
 static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
   const int64_t bytes = args->W * args->C * (int64_t)sizeof(float);
-  const struct mluop_job job = {
-      .kernel = deform_roi_pool_clear[handle->isa],
-      .args = args,
-      .count = args->N * args->H,
-      .grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, bytes / CLEARED_BYTES),
-      .schedule = MLUOP_STATIC};
+  const struct mluop_job job = {.kernel = deform_roi_pool_clear[handle->isa],
+                                .args = args,
+                                .count = args->N * args->H,
+                                .grain = mluop_deform_roi_pool_grain(bytes / CLEARED_BYTES),
+                                .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
 }
 
@@ -157,7 +155,7 @@ void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_poo
   int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
   if (!args->in_place) cost += args->N * args->H * args->W * args->C / 16;
   /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
-  int64_t grain = mluop_grain(DEFORM_ROI_POOL_SHARE_COST, cost / items);
+  int64_t grain = mluop_deform_roi_pool_grain(cost / items);
   if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
   const struct mluop_job job = {.kernel = by_pixel ? deform_roi_pool_add_pixels[handle->isa]
                                                    : deform_roi_pool_add_bins[handle->isa],

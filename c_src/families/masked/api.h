@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "core/contract.h"
+#include "families/masked/call.h"
 
-/* Indices that are worth a second thread. */
-enum { COPIES_PER_THREAD = 1 << 17 };
+/* Picoseconds of an index that is copied. */
+enum { COPY_COST = 153 };
 
 enum { MASK_H_IDX = 1, MASK_W_IDX = 2 };
 
@@ -27,6 +28,21 @@ static const struct mluop_rule query_null_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
+static inline struct masked_call masked_call_of(const struct mluop_call *call, int source,
+                                                int target) {
+  return (struct masked_call){
+      .source = call->tensors[source].data,
+      .target = (void *)call->tensors[target].data,
+      .mask_h_idx = call->tensors[MASK_H_IDX].data,
+      .mask_w_idx = call->tensors[MASK_W_IDX].data,
+      .element_size = mluop_is_half(call, source) ? 2 : 4,
+      .C = mluop_extent(call, 'C'),
+      .H = mluop_extent(call, 'H'),
+      .W = mluop_extent(call, 'W'),
+      .M = mluop_extent(call, 'M'),
+  };
+}
+
 struct index_copy {
   const int32_t *from[2];
   int32_t *to[2];
@@ -42,24 +58,24 @@ static void copy_indices(const void *vargs, int64_t begin, int64_t end, void *sc
 
 /* Replaces both lists of indices by copies: another thread may change the caller's while they are
    judged and used. */
-static bool hold_indices(const struct mluop_call *call, const int32_t **h_idx,
-                         const int32_t **w_idx, mluOpStatus_t *status) {
-  const int64_t count = mluop_extent(call, 'M');
-  const size_t bytes = 2 * (size_t)count * sizeof(int32_t);
-  int32_t *held = mluop_scratch(call->handle, bytes);
+static bool hold_indices(const struct mluop_call *call, struct masked_call *masked,
+                         mluOpStatus_t *status) {
+  const int64_t count = masked->M;
+  int32_t *held = mluop_scratch(call->handle, 2 * (size_t)count * sizeof(int32_t));
   if (held == NULL) {
-    *status = mluop_no_scratch(call, bytes);
+    *status = mluop_no_scratch(call);
     return false;
   }
-  const struct index_copy copy = {.from = {*h_idx, *w_idx}, .to = {held, held + count}};
+  const struct index_copy copy = {.from = {masked->mask_h_idx, masked->mask_w_idx},
+                                  .to = {held, held + count}};
   const struct mluop_job job = {.kernel = copy_indices,
                                 .args = &copy,
                                 .count = count,
-                                .grain = COPIES_PER_THREAD,
+                                .grain = mluop_grain(COPY_COST),
                                 .schedule = MLUOP_STATIC};
   mluop_parallel_for(call->handle, &job);
-  *h_idx = copy.to[0];
-  *w_idx = copy.to[1];
+  masked->mask_h_idx = copy.to[0];
+  masked->mask_w_idx = copy.to[1];
   return true;
 }
 

@@ -4,9 +4,9 @@
 #include "families/masked/kernels.h"
 #include "shared/pick.h"
 
-/* Where positions ascend, the columns of a stretch of the map are neighbours: im is written once,
-   stretch by stretch, zeros included. What a chunk of the map looks like is found once for all
-   channels. */
+/* Where positions are sorted, the columns of a stretch of the map are neighbours: im is written
+   once, stretch by stretch, zeros included. What a chunk of the map looks like is found once for
+   all channels. */
 
 enum {
   BLOCKS = MASKED_COL2IM_CHUNK_BYTES / PICK_BYTES + 2, /* see chunk_begin */
@@ -37,7 +37,7 @@ struct chunk {
 };
 
 static int64_t position(const struct masked_col2im_args *a, int64_t m) {
-  return a->mask_h_idx[m] * a->W + a->mask_w_idx[m];
+  return a->call.mask_h_idx[m] * a->call.W + a->call.mask_w_idx[m];
 }
 
 /* The first column in [low, high) whose position is `at` or later, or `high`. */
@@ -100,25 +100,26 @@ static enum chunk_kind choose_kind(const struct chunk *c, int64_t channels, int6
    for a single one), and begin with a line where im does: up to PICK_LANES_MAX - 1 elements early.
  */
 static int64_t chunk_begin(const struct masked_col2im_args *a, int64_t number) {
-  const int64_t plane = a->H * a->W;
+  const int64_t plane = a->call.H * a->call.W;
   return number < a->chunks ? number * plane / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX : plane;
 }
 
 /* `first`: the first column of the chunk, if it is known, else -1. */
 static void describe_chunk(const struct masked_col2im_args *a, struct chunk *c, int64_t number,
                            int64_t first, int64_t channels) {
-  const int64_t full = pick_lanes(a->element_size);
+  const int64_t full = pick_lanes(a->call.element_size);
   const int64_t begin = chunk_begin(a, number), end = chunk_begin(a, number + 1);
   c->begin = begin;
   c->elements = end - begin;
-  c->first = first >= 0 ? first : find_column(a, begin, 0, a->M);
-  const int64_t most = a->M - c->first < c->elements ? a->M : c->first + c->elements;
+  c->first = first >= 0 ? first : find_column(a, begin, 0, a->call.M);
+  const int64_t most = a->call.M - c->first < c->elements ? a->call.M : c->first + c->elements;
   c->columns = find_column(a, end, c->first, most) - c->first;
   c->kind = choose_kind(c, channels, full);
   if (c->kind == CHUNK_FULL) return;
-  const int32_t *h = a->mask_h_idx + c->first, *w = a->mask_w_idx + c->first;
+  const int32_t *h = a->call.mask_h_idx + c->first, *w = a->call.mask_w_idx + c->first;
   for (int64_t k = 0; k < c->columns; k++) {
-    c->place[k] = (uint16_t)((uint32_t)h[k] * (uint32_t)a->W + (uint32_t)w[k] - (uint32_t)begin);
+    c->place[k] =
+        (uint16_t)((uint32_t)h[k] * (uint32_t)a->call.W + (uint32_t)w[k] - (uint32_t)begin);
   }
   if (c->kind == CHUNK_BLOCKS) describe_blocks(c, full);
 }
@@ -142,12 +143,14 @@ MLUOP_INLINE void move_chunk(const struct masked_col2im_args *a, const struct ch
                              int64_t channel, int64_t size) {
   char buffer[BLOCKS * PICK_BYTES];
   const int64_t bytes = c->elements * size;
-  const char *row = (const char *)a->col + channel * a->M * size, *from = row + c->first * size;
-  char *out = (char *)a->im + (channel * a->H * a->W + c->begin) * size;
+  const char *row = (const char *)a->call.source + channel * a->call.M * size,
+             *from = row + c->first * size;
+  char *out = (char *)a->call.target + (channel * a->call.H * a->call.W + c->begin) * size;
   const int direct = !a->stream && (c->kind != CHUNK_BLOCKS || bytes >= PICK_BYTES);
   char *to = direct ? out : buffer;
   if (c->kind == CHUNK_BLOCKS) {
-    move_blocks(c, row, (a->C - channel) * a->M, to, size); /* elements of col from the row on */
+    move_blocks(c, row, (a->call.C - channel) * a->call.M, to,
+                size); /* elements of col from the row on */
   } else if (c->kind == CHUNK_SCATTER) {
     clear_bytes(to, bytes);
     for (int64_t k = 0; k < c->columns; k++) {
@@ -169,7 +172,7 @@ static int64_t do_chunk(const struct masked_col2im_args *a, int64_t number, int6
   struct chunk chunk;
   describe_chunk(a, &chunk, number, first, end - begin);
   for (int64_t channel = begin; channel < end; channel++) {
-    if (a->element_size == 2) {
+    if (a->call.element_size == 2) {
       move_chunk(a, &chunk, channel, 2);
     } else {
       move_chunk(a, &chunk, channel, 4);
@@ -178,8 +181,8 @@ static int64_t do_chunk(const struct masked_col2im_args *a, int64_t number, int6
   return chunk.first + chunk.columns;
 }
 
-void MLUOP_VARIANT(masked_col2im_ascending)(const void *vargs, int64_t begin, int64_t end,
-                                            void *scratch) {
+void MLUOP_VARIANT(masked_col2im_sorted)(const void *vargs, int64_t begin, int64_t end,
+                                         void *scratch) {
   (void)scratch;
   const struct masked_col2im_args *a = vargs;
   int64_t next = -1;
@@ -189,8 +192,8 @@ void MLUOP_VARIANT(masked_col2im_ascending)(const void *vargs, int64_t begin, in
     }
   } else {
     for (int64_t item = begin; item < end;) {
-      const int64_t number = item / a->C, channel = item % a->C;
-      const int64_t count = a->C - channel < end - item ? a->C - channel : end - item;
+      const int64_t number = item / a->call.C, channel = item % a->call.C;
+      const int64_t count = a->call.C - channel < end - item ? a->call.C - channel : end - item;
       next = do_chunk(a, number, channel, channel + count, next);
       item += count;
     }
@@ -202,31 +205,31 @@ void MLUOP_VARIANT(masked_col2im_check)(const void *vargs, int64_t begin, int64_
                                         void *scratch) {
   (void)scratch;
   const struct masked_col2im_args *a = vargs;
-  const int32_t *h = a->mask_h_idx, *w = a->mask_w_idx;
-  const uint32_t last_h = (uint32_t)(a->H - 1), last_w = (uint32_t)(a->W - 1);
-  uint32_t beyond = 0, descends = 0;
+  const int32_t *h = a->call.mask_h_idx, *w = a->call.mask_w_idx;
+  const uint32_t last_h = (uint32_t)(a->call.H - 1), last_w = (uint32_t)(a->call.W - 1);
+  uint32_t out = 0, unordered = 0;
   if (begin == 0) {
-    beyond = ((uint32_t)h[0] > last_h) | ((uint32_t)w[0] > last_w);
+    out = ((uint32_t)h[0] > last_h) | ((uint32_t)w[0] > last_w);
     begin = 1;
   }
   for (int64_t m = begin; m < end; m++) {
-    beyond |= (uint32_t)((uint32_t)h[m] > last_h) | (uint32_t)((uint32_t)w[m] > last_w);
-    descends |=
+    out |= (uint32_t)((uint32_t)h[m] > last_h) | (uint32_t)((uint32_t)w[m] > last_w);
+    unordered |=
         (uint32_t)(h[m] < h[m - 1]) | ((uint32_t)(h[m] == h[m - 1]) & (uint32_t)(w[m] <= w[m - 1]));
   }
   const uint32_t seen =
-      (beyond ? MASKED_COL2IM_BEYOND : 0) | (descends ? MASKED_COL2IM_DESCENDS : 0);
-  if (seen) __atomic_fetch_or(a->flags, seen, __ATOMIC_RELAXED);
+      (out ? MASKED_COL2IM_OUT_OF_MAP : 0) | (unordered ? MASKED_COL2IM_UNORDERED : 0);
+  if (seen) __atomic_fetch_or(a->seen, seen, __ATOMIC_RELAXED);
 }
 
 MLUOP_INLINE void scatter(const struct masked_col2im_args *a, int64_t channel, int64_t size) {
   enum { STRETCH = 256 };
   int64_t at[STRETCH];
-  char *plane = (char *)a->im + channel * a->H * a->W * size;
-  memset(plane, 0, (size_t)(a->H * a->W * size));
-  for (int64_t m = 0; m < a->M; m += STRETCH) {
-    const char *from = (const char *)a->col + (channel * a->M + m) * size;
-    const int64_t count = a->M - m < STRETCH ? a->M - m : STRETCH;
+  char *plane = (char *)a->call.target + channel * a->call.H * a->call.W * size;
+  memset(plane, 0, (size_t)(a->call.H * a->call.W * size));
+  for (int64_t m = 0; m < a->call.M; m += STRETCH) {
+    const char *from = (const char *)a->call.source + (channel * a->call.M + m) * size;
+    const int64_t count = a->call.M - m < STRETCH ? a->call.M - m : STRETCH;
     for (int64_t k = 0; k < count; k++) at[k] = position(a, m + k);
     for (int64_t k = 0; k < count; k++) {
       memcpy(plane + at[k] * size, from + k * size, (size_t)size);
@@ -234,12 +237,12 @@ MLUOP_INLINE void scatter(const struct masked_col2im_args *a, int64_t channel, i
   }
 }
 
-void MLUOP_VARIANT(masked_col2im_any)(const void *vargs, int64_t begin, int64_t end,
-                                      void *scratch) {
+void MLUOP_VARIANT(masked_col2im_unordered)(const void *vargs, int64_t begin, int64_t end,
+                                            void *scratch) {
   (void)scratch;
   const struct masked_col2im_args *a = vargs;
   for (int64_t channel = begin; channel < end; channel++) {
-    if (a->element_size == 2) {
+    if (a->call.element_size == 2) {
       scatter(a, channel, 2);
     } else {
       scatter(a, channel, 4);

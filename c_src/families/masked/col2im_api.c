@@ -9,11 +9,12 @@ enum { COL = 0, IM = 3 };
 
 #define VALUES (MLUOP_BIT(COL) | MLUOP_BIT(IM))
 
-/* Bytes that are worth a second thread; channels of a thread that are worth describing every chunk
-   again; if one element in so many has a column, all that counts is how a plane is cleared. */
-enum { BLOCK_BYTES = 1 << 17, CHANNELS_PER_THREAD = 8, FEW_POSITIONS = 24 };
+/* Picoseconds of a byte of im, and of a position that is checked. */
+enum { BYTE_COST = 153, POSITION_COST = 610 };
 
-enum { POSITIONS_PER_THREAD = 1 << 15 };
+/* Channels of a thread that are worth describing every chunk again; if one element in so many has a
+   column, all that counts is how a plane is cleared. */
+enum { CHANNELS_PER_THREAD = 8, FEW_POSITIONS = 24 };
 
 /* A col without rows needs no rule of its own: its shape says that im is empty. */
 static const struct mluop_rule rules[] = {
@@ -61,39 +62,53 @@ static bool indices_below(const struct mluop_call *call, int tensor, const int32
   return false;
 }
 
-/* MASKED_COL2IM_BEYOND, MASKED_COL2IM_DESCENDS. */
-static uint32_t look_at_positions(mluOpHandle_t handle, struct masked_col2im_args *args) {
-  uint32_t flags = 0;
-  args->flags = &flags;
+static void check_positions(mluOpHandle_t handle, const struct masked_col2im_args *args) {
   const struct mluop_job job = {.kernel = masked_col2im_check[handle->isa],
                                 .args = args,
-                                .count = args->M,
-                                .grain = POSITIONS_PER_THREAD,
+                                .count = args->call.M,
+                                .grain = mluop_grain(POSITION_COST),
                                 .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
-  return flags;
 }
 
-static void run(mluOpHandle_t handle, struct masked_col2im_args *args, bool ascending) {
-  const int64_t plane_bytes = args->H * args->W * args->element_size;
-  struct mluop_job job = {.kernel = masked_col2im_any[handle->isa],
-                          .args = args,
-                          .count = args->C,
-                          .grain = mluop_grain(BLOCK_BYTES, plane_bytes),
-                          .schedule = MLUOP_STATIC};
-  const int64_t threads = mluop_num_threads(handle);
-  const bool few = args->M * FEW_POSITIONS < args->H * args->W && args->C >= threads;
-  if (!few && ascending) {
-    args->chunks = mluop_div_up(plane_bytes, MASKED_COL2IM_CHUNK_BYTES);
-    job.kernel = masked_col2im_ascending[handle->isa];
-    args->by_channel = args->C >= CHANNELS_PER_THREAD * threads;
-    if (!args->by_channel) {
-      job.count *= args->chunks;
-      job.grain = mluop_grain(BLOCK_BYTES, plane_bytes / args->chunks);
-    }
-  }
-  mluop_parallel_for(handle, &job);
+static bool are_sorted(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct masked_col2im_args *args = vargs;
+  return (*args->seen & MASKED_COL2IM_UNORDERED) == 0;
 }
+
+static bool are_many(const void *vargs, mluOpHandle_t machine) {
+  const struct masked_call *call = &((const struct masked_col2im_args *)vargs)->call;
+  return call->M * FEW_POSITIONS >= call->H * call->W || call->C < mluop_num_threads(machine);
+}
+
+/* Channels, or chunks of them. */
+static void share_out(const struct masked_col2im_args *args, struct mluop_job *job) {
+  const int64_t parts = args->by_channel ? 1 : args->chunks;
+  const int64_t plane_bytes = args->call.H * args->call.W * args->call.element_size;
+  job->count = args->call.C * parts;
+  job->grain = mluop_grain(plane_bytes / parts * BYTE_COST);
+  job->schedule = MLUOP_STATIC;
+}
+
+static void plan_sorted(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct masked_col2im_args *args = vargs;
+  const int64_t plane_bytes = args->call.H * args->call.W * args->call.element_size;
+  args->chunks = mluop_div_up(plane_bytes, MASKED_COL2IM_CHUNK_BYTES);
+  args->by_channel = args->call.C >= CHANNELS_PER_THREAD * (int64_t)mluop_num_threads(machine);
+  share_out(args, job);
+}
+
+static void plan_unordered(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  (void)machine;
+  struct masked_col2im_args *args = vargs;
+  args->by_channel = 1;
+  share_out(args, job);
+}
+
+static const struct mluop_way ways[] = {
+    {"sorted", are_sorted, are_many, plan_sorted, masked_col2im_sorted},
+    {"unordered", NULL, NULL, plan_unordered, masked_col2im_unordered}};
 
 mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc,
@@ -133,27 +148,19 @@ mluOpStatus_t mluOpMaskedCol2imForward(
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   const bool empty = mluop_extent(&call, 'M') == 0;
   if (!mluop_contract_holds(&call, empty ? no_position_rules : data_rules, &status)) return status;
-  const int64_t element_size = mluop_is_half(&call, COL) ? 2 : 4;
-  struct masked_col2im_args args = {
-      .col = col,
-      .mask_h_idx = mask_h_idx,
-      .mask_w_idx = mask_w_idx,
-      .im = im,
-      .element_size = element_size,
-      .C = mluop_extent(&call, 'C'),
-      .H = mluop_extent(&call, 'H'),
-      .W = mluop_extent(&call, 'W'),
-      .M = mluop_extent(&call, 'M'),
-      .stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call)),
-  };
-  if (!hold_indices(&call, &args.mask_h_idx, &args.mask_w_idx, &status)) return status;
-  const uint32_t seen = look_at_positions(handle, &args);
-  if (seen & MASKED_COL2IM_BEYOND) {
-    if (indices_below(&call, MASK_H_IDX, args.mask_h_idx, 'H')) {
-      indices_below(&call, MASK_W_IDX, args.mask_w_idx, 'W');
+  uint32_t seen = 0;
+  struct masked_col2im_args args = {.call = masked_call_of(&call, COL, IM), .seen = &seen};
+  args.stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call));
+  if (!hold_indices(&call, &args.call, &status)) return status;
+  check_positions(handle, &args);
+  if (seen & MASKED_COL2IM_OUT_OF_MAP) {
+    if (indices_below(&call, MASK_H_IDX, args.call.mask_h_idx, 'H')) {
+      indices_below(&call, MASK_W_IDX, args.call.mask_w_idx, 'W');
     }
     return MLUOP_STATUS_BAD_PARAM;
   }
-  run(handle, &args, !(seen & MASKED_COL2IM_DESCENDS));
+  struct mluop_job job = {.kernel = NULL};
+  mluop_plan(handle, "masked_col2im_forward", ways, &args, &job);
+  mluop_parallel_for(handle, &job);
   return MLUOP_STATUS_SUCCESS;
 }

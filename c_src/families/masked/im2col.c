@@ -59,20 +59,21 @@ MLUOP_INLINE void describe_group(struct pick *pick, const int32_t *offsets, int6
    for a single one), and begin with a line where data_col does: up to PICK_LANES_MAX - 1 positions
    early. */
 static int64_t chunk_begin(const struct masked_im2col_args *a, int64_t number) {
-  return number < a->chunks ? number * a->M / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX : a->M;
+  return number < a->chunks ? number * a->call.M / a->chunks / PICK_LANES_MAX * PICK_LANES_MAX
+                            : a->call.M;
 }
 
 MLUOP_INLINE void describe_chunk(const struct masked_im2col_args *a, struct chunk *c,
                                  int64_t number, int64_t size) {
   const int64_t full = pick_lanes(size);
   const int64_t begin = chunk_begin(a, number), end = chunk_begin(a, number + 1);
-  const int32_t *h = a->mask_h_idx + begin, *w = a->mask_w_idx + begin;
+  const int32_t *h = a->call.mask_h_idx + begin, *w = a->call.mask_w_idx + begin;
   c->begin = begin;
   c->positions = end - begin;
   c->count = (c->positions + full - 1) / full;
   c->lanes = c->positions < full ? c->positions : full;
   for (int64_t k = 0; k < c->positions; k++) {
-    c->offsets[k] = (int32_t)((uint32_t)h[k] * (uint32_t)a->W + (uint32_t)w[k]);
+    c->offsets[k] = (int32_t)((uint32_t)h[k] * (uint32_t)a->call.W + (uint32_t)w[k]);
   }
   c->first = INT64_MAX;
   c->last = INT64_MIN;
@@ -139,14 +140,14 @@ MLUOP_INLINE void move_group(const struct chunk *c, const struct group *g, const
 MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chunk *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
                            uint64_t shift, char *to, int ahead, int64_t size) {
-  const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
-  const char *feature = (const char *)a->feature + channel * plane * size;
-  const int64_t left = (a->C - channel) * plane; /* elements from there on */
+  const int64_t plane = a->call.H * a->call.W, window = PICK_VECTORS * pick_lanes(size);
+  const char *feature = (const char *)a->call.source + channel * plane * size;
+  const int64_t left = (a->call.C - channel) * plane; /* elements from there on */
   /* Where this wraps around, no position is on the map. */
   const uint64_t base = (uint64_t)(channel * plane) + shift;
   const int64_t begin = (int64_t)(base + (uint64_t)c->first);
   const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
-  const int safe = begin >= 0 && begin <= end && end <= a->C * plane;
+  const int safe = begin >= 0 && begin <= end && end <= a->call.C * plane;
   for (int64_t g = 0; g + 1 < c->count; g++) {
     const struct group *group = &c->groups[g];
     if (ahead) {
@@ -168,8 +169,9 @@ MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct 
   for (int64_t i = i0; i < a->kernel_h && i < i0 + TAPS; i++) {
     for (int64_t j = j0; j < a->kernel_w && j < j0 + TAPS; j++) {
       const int64_t row = (channel * a->kernel_h + i) * a->kernel_w + j;
-      const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->W + (uint64_t)(j - a->pad_w);
-      char *out = (char *)a->data_col + (row * a->M + c->begin) * size;
+      const uint64_t shift =
+          (uint64_t)(i - a->pad_h) * (uint64_t)a->call.W + (uint64_t)(j - a->pad_w);
+      char *out = (char *)a->call.target + (row * a->call.M + c->begin) * size;
       const uint32_t *on_row = c->on_rows[i - i0], *on_column = c->on_columns[j - j0];
       const int direct = !a->stream && bytes >= PICK_BYTES;
       move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer, a->stream && j == j0,
@@ -182,13 +184,14 @@ MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct 
 /* Channels [begin, end) of a tap, for no more than FEW positions. */
 MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct chunk *c, int64_t begin,
                            int64_t end, int64_t i, int64_t j, int64_t size) {
-  const int64_t plane = a->H * a->W * size, taps = a->kernel_h * a->kernel_w;
-  const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->W + (uint64_t)(j - a->pad_w);
+  const int64_t plane = a->call.H * a->call.W * size, taps = a->kernel_h * a->kernel_w;
+  const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->call.W + (uint64_t)(j - a->pad_w);
   const uint32_t keep = c->on_rows[i % TAPS][0] & c->on_columns[j % TAPS][0];
-  for (int64_t k = 0; k < a->M; k++) {
+  for (int64_t k = 0; k < a->call.M; k++) {
     const int32_t at = (int32_t)((uint32_t)c->offsets[k] + (uint32_t)shift);
-    const char *from = (const char *)a->feature + begin * plane;
-    char *to = (char *)a->data_col + ((begin * taps + i * a->kernel_w + j) * a->M + k) * size;
+    const char *from = (const char *)a->call.source + begin * plane;
+    char *to =
+        (char *)a->call.target + ((begin * taps + i * a->kernel_w + j) * a->call.M + k) * size;
     for (int64_t channel = begin; channel < end; channel++) {
       if (keep >> k & 1u) {
         memcpy(to, from + at * size, (size_t)size);
@@ -196,7 +199,7 @@ MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct chun
         memset(to, 0, (size_t)size);
       }
       from += plane;
-      to += taps * a->M * size;
+      to += taps * a->call.M * size;
     }
   }
 }
@@ -208,11 +211,11 @@ MLUOP_INLINE void do_chunk(const struct masked_im2col_args *a, int64_t number, i
   describe_chunk(a, c, number, size);
   for (int64_t i0 = 0; i0 < a->kernel_h; i0 += TAPS) {
     const int64_t taps_h = a->kernel_h - i0 < TAPS ? a->kernel_h - i0 : TAPS;
-    find_on_map(c->on_rows, c, a->mask_h_idx, a->pad_h, i0, taps_h, a->H, size);
+    find_on_map(c->on_rows, c, a->call.mask_h_idx, a->pad_h, i0, taps_h, a->call.H, size);
     for (int64_t j0 = 0; j0 < a->kernel_w; j0 += TAPS) {
       const int64_t taps_w = a->kernel_w - j0 < TAPS ? a->kernel_w - j0 : TAPS;
-      find_on_map(c->on_columns, c, a->mask_w_idx, a->pad_w, j0, taps_w, a->W, size);
-      if (a->M <= FEW) {
+      find_on_map(c->on_columns, c, a->call.mask_w_idx, a->pad_w, j0, taps_w, a->call.W, size);
+      if (a->call.M <= FEW) {
         for (int64_t tap = 0; tap < taps_h * taps_w; tap++) {
           move_few(a, c, begin, end, i0 + tap / taps_w, j0 + tap % taps_w, size);
         }
@@ -227,7 +230,7 @@ MLUOP_INLINE void do_chunk(const struct masked_im2col_args *a, int64_t number, i
 
 static void do_any_chunk(const struct masked_im2col_args *a, int64_t number, int64_t begin,
                          int64_t end) {
-  if (a->element_size == 2) {
+  if (a->call.element_size == 2) {
     do_chunk(a, number, begin, end, 2);
   } else {
     do_chunk(a, number, begin, end, 4);
@@ -248,8 +251,8 @@ void MLUOP_VARIANT(masked_im2col_forward)(const void *vargs, int64_t begin, int6
     for (int64_t number = 0; number < a->chunks; number++) do_any_chunk(a, number, begin, end);
   } else {
     while (begin < end) {
-      const int64_t number = begin / a->C, channel = begin % a->C;
-      const int64_t count = a->C - channel < end - begin ? a->C - channel : end - begin;
+      const int64_t number = begin / a->call.C, channel = begin % a->call.C;
+      const int64_t count = a->call.C - channel < end - begin ? a->call.C - channel : end - begin;
       do_any_chunk(a, number, channel, channel + count);
       begin += count;
     }

@@ -7,9 +7,9 @@ enum { FEATURE = 0, DATA_COL = 3 };
 
 #define VALUES (MLUOP_BIT(FEATURE) | MLUOP_BIT(DATA_COL))
 
-/* Bytes that are worth a second thread, also where each element is in another line of the feature;
+/* Picoseconds of a byte of data_col, also where each element is in another line of the feature;
    channels of a thread that are worth describing every chunk again. */
-enum { BLOCK_BYTES = 1 << 17, SPARSE_BYTES = 1 << 14, CHANNELS_PER_THREAD = 8 };
+enum { BYTE_COST = 153, SPARSE_BYTE_COST = 1221, CHANNELS_PER_THREAD = 8 };
 
 /* One position out of so many can be picked out of vectors; short rows cost as much as so many
    bytes for each of up to 4 positions; so many positions tell whether all are in disorder. */
@@ -52,10 +52,10 @@ static const struct mluop_rule data_rules[] = {
 
 /* Whether positions jump about, by a sample of them. */
 static bool in_disorder(const struct masked_im2col_args *args) {
-  const int64_t step = args->M / SAMPLES + 1;
+  const int64_t step = args->call.M / SAMPLES + 1;
   int64_t pairs = 0, descents = 0;
-  for (int64_t m = 1; m < args->M; m += step, pairs++) {
-    descents += args->mask_h_idx[m] < args->mask_h_idx[m - 1];
+  for (int64_t m = 1; m < args->call.M; m += step, pairs++) {
+    descents += args->call.mask_h_idx[m] < args->call.mask_h_idx[m - 1];
   }
   return descents * 4 > pairs;
 }
@@ -64,23 +64,23 @@ static bool in_disorder(const struct masked_im2col_args *args) {
    them, each at the place of one tap. Those off the map get an index off the map. */
 static void flatten(struct masked_im2col_args *args, int32_t *h_idx, int32_t *w_idx) {
   int32_t held_h[SHORT_ROW], held_w[SHORT_ROW]; /* read once, see hold_indices */
-  memcpy(held_h, args->mask_h_idx, (size_t)args->M * sizeof(*held_h));
-  memcpy(held_w, args->mask_w_idx, (size_t)args->M * sizeof(*held_w));
+  memcpy(held_h, args->call.mask_h_idx, (size_t)args->call.M * sizeof(*held_h));
+  memcpy(held_w, args->call.mask_w_idx, (size_t)args->call.M * sizeof(*held_w));
   int64_t at = 0;
   for (int64_t i = 0; i < args->kernel_h; i++) {
     for (int64_t j = 0; j < args->kernel_w; j++) {
-      for (int64_t m = 0; m < args->M; m++, at++) {
+      for (int64_t m = 0; m < args->call.M; m++, at++) {
         const int64_t h = held_h[m] - args->pad_h + i;
         const int64_t w = held_w[m] - args->pad_w + j;
-        const bool inside = h >= 0 && h < args->H && w >= 0 && w < args->W;
+        const bool inside = h >= 0 && h < args->call.H && w >= 0 && w < args->call.W;
         h_idx[at] = inside ? (int32_t)h : -1;
         w_idx[at] = inside ? (int32_t)w : 0;
       }
     }
   }
-  args->mask_h_idx = h_idx;
-  args->mask_w_idx = w_idx;
-  args->M = at;
+  args->call.mask_h_idx = h_idx;
+  args->call.mask_w_idx = w_idx;
+  args->call.M = at;
   args->kernel_h = args->kernel_w = 1;
   args->pad_h = args->pad_w = 0;
 }
@@ -88,37 +88,39 @@ static void flatten(struct masked_im2col_args *args, int32_t *h_idx, int32_t *w_
 /* Where that pays, and there is memory for it. */
 static bool flatten_short_rows(mluOpHandle_t handle, struct masked_im2col_args *args) {
   const int64_t taps = args->kernel_h * args->kernel_w;
-  const bool worth = taps > 1 && args->M <= SHORT_ROW && args->C >= CHANNELS_PER_THREAD;
-  if (!worth || taps > FLAT_ROW / args->M) return false;
-  const size_t count = (size_t)(taps * args->M);
-  int32_t *indices = mluop_scratch(handle, 2 * count * sizeof(*indices));
+  const bool worth = taps > 1 && args->call.M <= SHORT_ROW && args->call.C >= CHANNELS_PER_THREAD;
+  if (!worth || taps > FLAT_ROW / args->call.M) return false;
+  const int64_t count = taps * args->call.M;
+  int32_t *indices = mluop_scratch(handle, 2 * (size_t)count * sizeof(*indices));
   if (indices != NULL) flatten(args, indices, indices + count);
   return indices != NULL;
 }
 
 static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
-  const int64_t plane = args->H * args->W, threads = mluop_num_threads(handle);
-  const int64_t row_bytes = args->M * args->element_size;
+  const struct masked_call *call = &args->call;
+  const int64_t plane = call->H * call->W, threads = mluop_num_threads(handle);
+  const int64_t row_bytes = call->M * call->element_size;
   args->chunks = mluop_div_up(row_bytes, MASKED_IM2COL_CHUNK_BYTES);
-  const bool sparse = args->M > 4 && args->M * PICKED_FROM < plane;
-  int64_t cost = mluop_max(row_bytes, SHORT_ROW_BYTES * mluop_min(args->M, 4)), items = args->C;
+  const bool sparse = call->M > 4 && call->M * PICKED_FROM < plane;
+  int64_t cost = mluop_max(row_bytes, SHORT_ROW_BYTES * mluop_min(call->M, 4)), items = call->C;
   cost *= args->kernel_h * args->kernel_w;
-  const int64_t feature_bytes = args->C * plane * args->element_size;
+  const int64_t feature_bytes = call->C * plane * call->element_size;
   /* Planes beyond the caches had better be read one after the other if positions jump about. */
-  if (mluop_exceeds_caches(handle, feature_bytes) && args->M > LONG_ROW && args->C >= threads &&
+  if (mluop_exceeds_caches(handle, feature_bytes) && call->M > LONG_ROW && call->C >= threads &&
       in_disorder(args)) {
     args->share = MASKED_IM2COL_PLANES;
-  } else if (args->C >= CHANNELS_PER_THREAD * threads) {
+  } else if (call->C >= CHANNELS_PER_THREAD * threads) {
     args->share = MASKED_IM2COL_CHANNELS;
   } else {
     items *= args->chunks;
     cost /= args->chunks;
   }
-  const struct mluop_job job = {.kernel = masked_im2col_forward[handle->isa],
-                                .args = args,
-                                .count = items,
-                                .grain = mluop_grain(sparse ? SPARSE_BYTES : BLOCK_BYTES, cost),
-                                .schedule = MLUOP_STATIC};
+  const struct mluop_job job = {
+      .kernel = masked_im2col_forward[handle->isa],
+      .args = args,
+      .count = items,
+      .grain = mluop_grain(cost * (sparse ? SPARSE_BYTE_COST : BYTE_COST)),
+      .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
 }
 
@@ -163,25 +165,13 @@ mluOpStatus_t mluOpMaskedIm2colForward(
   if (!mluop_contract_holds(&call, null_rules, &status)) return status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, data_rules, &status)) return status;
-  const int64_t element_size = mluop_is_half(&call, FEATURE) ? 2 : 4;
-  struct masked_im2col_args args = {
-      .feature = feature,
-      .mask_h_idx = mask_h_idx,
-      .mask_w_idx = mask_w_idx,
-      .data_col = data_col,
-      .element_size = element_size,
-      .C = mluop_extent(&call, 'C'),
-      .H = mluop_extent(&call, 'H'),
-      .W = mluop_extent(&call, 'W'),
-      .M = mluop_extent(&call, 'M'),
-      .kernel_h = kernel_h,
-      .kernel_w = kernel_w,
-      .pad_h = pad_h,
-      .pad_w = pad_w,
-      .stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call)),
-  };
-  if (!flatten_short_rows(handle, &args) &&
-      !hold_indices(&call, &args.mask_h_idx, &args.mask_w_idx, &status)) {
+  struct masked_im2col_args args = {.call = masked_call_of(&call, FEATURE, DATA_COL),
+                                    .kernel_h = kernel_h,
+                                    .kernel_w = kernel_w,
+                                    .pad_h = pad_h,
+                                    .pad_w = pad_w};
+  args.stream = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call));
+  if (!flatten_short_rows(handle, &args) && !hold_indices(&call, &args.call, &status)) {
     return status;
   }
   run(handle, &args);

@@ -5,8 +5,8 @@
 #include "core/kernel.h"
 
 MLUOP_KERNEL(masked_im2col_forward);
-MLUOP_KERNEL(masked_col2im_any);
+MLUOP_KERNEL(masked_col2im_unordered);
 MLUOP_KERNEL(masked_col2im_check);
-MLUOP_KERNEL(masked_col2im_ascending);
+MLUOP_KERNEL(masked_col2im_sorted);
 
 #endif /* MLUOP_FAMILIES_MASKED_KERNELS_H_ */

@@ -6,9 +6,9 @@
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
 enum {
-  BLOCK_BYTES = 1 << 18, /* worth a second thread */
-  NEAR_BYTES = 1 << 21,  /* so near that a prefetch costs more than the wait */
-  LINES_BYTES = 5 << 20  /* from here on, whole lines are the better way to distribute */
+  BYTE_COST = 76,       /* in picoseconds */
+  NEAR_BYTES = 1 << 21, /* so near that a prefetch costs more than the wait */
+  LINES_BYTES = 5 << 20 /* from here on, whole lines are the better way to distribute */
 };
 
 static const struct mluop_rule rules[] = {
@@ -72,14 +72,13 @@ static void run(const struct mluop_call *call, bool forward, const void *source,
   struct mluop_job job = {.kernel = all[forward][distributes][handle->isa],
                           .args = &args,
                           .count = args.N * args.H * args.W,
-                          .grain = mluop_grain(BLOCK_BYTES, row * (int64_t)sizeof(float)),
+                          .grain = mluop_grain(row * (int64_t)sizeof(float) * BYTE_COST),
                           .schedule = MLUOP_STATIC};
   args.prefetch = moved > NEAR_BYTES;
   if (mluop_exceeds_caches(handle, moved) || (forward && distributes && moved > LINES_BYTES)) {
     /* Without room to stream from, results take the way through the caches. */
-    job.scratch_stride = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
-    job.scratch = mluop_scratch(handle, (size_t)mluop_num_threads(handle) * job.scratch_stride);
-    args.stream = job.scratch != NULL;
+    job.scratch_bytes = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
+    args.stream = mluop_reserve(handle, 0, &job) != NULL;
   }
   mluop_parallel_for(handle, &job);
 }

@@ -16,8 +16,7 @@ struct psamask_args {
   int stream;   /* the target is written past the caches */
 };
 
-/* Bytes of scratch that the kernels need for each thread to stream. Collect uses half: the buffers
-   of two threads must not be neighbours, or the CPU's prefetcher moves their lines to and fro. */
-enum { PSAMASK_COLLECT_SCRATCH = 1 << 13, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
+/* Bytes of scratch that the kernels need for each thread to stream. */
+enum { PSAMASK_COLLECT_SCRATCH = 1 << 12, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
 
 #endif /* MLUOP_FAMILIES_PSAMASK_JOB_H_ */

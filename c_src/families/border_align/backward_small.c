@@ -50,7 +50,7 @@ MLUOP_INLINE void find_products(struct gradients *some, int64_t lane,
   const vf one = vf_set(1.0f);
   const vf far_line = pair_at(vf_load(some->across + lane), list->lines, some->line + lane, &grad);
   const vf start = vf_load(some->start + lane);
-  const vf stride = (vf_load(some->end + lane) - start) / vf_set((float)list->a->pool_size);
+  const vf stride = (vf_load(some->end + lane) - start) / vf_set((float)list->a->shape.pool_size);
   const vf at = start + stride * vf_load(some->step + lane);
   const vf far_place = pair_at(at, list->places, some->place + lane, &grad);
   const vf near_place = one - far_place;
@@ -80,10 +80,10 @@ MLUOP_INLINE void add_borders(const struct border_list *list, const struct list_
   struct gradients some;
   memset(&some, 0, sizeof(some));
   int64_t i = 0;
-  for (int64_t k = 0; k < a->K; k++) {
+  for (int64_t k = 0; k < a->shape.K; k++) {
     const struct border border = border_of(list, k);
     const int64_t row = border_row(list, k);
-    for (int64_t c = 0; c < a->C; c++) {
+    for (int64_t c = 0; c < a->shape.C; c++) {
       some.across[i] = border.across;
       some.start[i] = border.start;
       some.end[i] = border.end;
@@ -98,14 +98,14 @@ MLUOP_INLINE void add_borders(const struct border_list *list, const struct list_
   add_gradients(&some, i, sums, list);
 }
 
-MLUOP_INLINE void do_list(const struct border_list *list, double *scratch, int is_half) {
+MLUOP_INLINE void do_list(const struct border_list *list, double *room, int is_half) {
   const struct border_align_args *a = list->a;
-  const struct list_sums sums = {scratch, (list->places + 1) * a->C, a->C};
-  memset(scratch, 0, (size_t)((list->lines + 1) * sums.line) * sizeof(*scratch));
+  const struct list_sums sums = {room, (list->places + 1) * a->shape.C, a->shape.C};
+  memset(room, 0, (size_t)border_align_sums(&a->shape) * sizeof(*room));
   add_borders(list, &sums, is_half);
   for (int64_t line = 0; line < list->lines; line++) {
-    for (int64_t c = 0; c < a->C; c++) {
-      const double *const from = scratch + line * sums.line + c;
+    for (int64_t c = 0; c < a->shape.C; c++) {
+      const double *const from = room + line * sums.line + c;
       const int64_t to = list->origin + line * list->line_step + c;
       for (int64_t place = 0; place < list->places; place++) {
         mluop_store_as(a->map_out, to + place * list->place_step, (float)from[place * sums.place],
@@ -116,15 +116,17 @@ MLUOP_INLINE void do_list(const struct border_list *list, double *scratch, int i
 }
 
 /* Item: a list, without its order. */
-void MLUOP_VARIANT(border_align_backward_few)(const void *vargs, int64_t begin, int64_t end,
-                                              void *scratch) {
+void MLUOP_VARIANT(border_align_backward_small)(const void *vargs, int64_t begin, int64_t end,
+                                                void *memory) {
   const struct border_align_args *a = vargs;
+  struct mluop_arena arena = {memory, 0};
+  const struct border_align_scratch scratch = border_align_take(a, &arena);
   for (int64_t index = begin; index < end; index++) {
     const struct border_list list = border_list_of(a, index, 0);
-    if (a->is_half) {
-      do_list(&list, scratch, 1);
+    if (a->shape.is_half) {
+      do_list(&list, scratch.sums, 1);
     } else {
-      do_list(&list, scratch, 0);
+      do_list(&list, scratch.sums, 0);
     }
   }
 }
