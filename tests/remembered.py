@@ -19,7 +19,7 @@ _results: OrderedDict[tuple, Any] = OrderedDict()
 _bytes = 0
 
 
-class _UnknownType(Exception):
+class _UnknownTypeError(Exception):
     """An argument whose value may change."""
 
 
@@ -30,7 +30,7 @@ def _key(argument: Any) -> Any:
     if isinstance(argument, int | float | str | np.generic | None):
         return type(argument), argument
     if type(argument) is not np.ndarray or argument.dtype.hasobject:
-        raise _UnknownType
+        raise _UnknownTypeError
     data = np.ascontiguousarray(argument)
     return data.shape, data.dtype.str, hashlib.blake2b(data.view(np.uint8), digest_size=16).digest()
 
@@ -46,7 +46,7 @@ def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
         global _bytes
         try:
             key = function.__qualname__, _key(args), _key(sorted(named.items()))
-        except _UnknownType:
+        except _UnknownTypeError:
             return function(*args, **named)
         if key not in _results:
             result = function(*args, **named)
