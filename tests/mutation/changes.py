@@ -45,7 +45,9 @@ WORDS = {
     "last": "first",
 }
 # What only makes code faster, or speaks to the compiler: no test of results can notice it.
-SPEED_ONLY = re.compile(r"prefetch|MLUOP_LIKELY|MLUOP_UNROLL|__asm__|_pin\(|mluop_reload")
+SPEED_ONLY = re.compile(
+    r"prefetch|\bask_for\(|\bahead_\w+\(|MLUOP_LIKELY|MLUOP_UNROLL|__asm__|_pin\(|mluop_reload"
+)
 
 _OPERATOR = re.compile(r"(?<= )(<<|>>|[<>=!]=|&&|\|\||[-+|&]=|[-+*/%<>&|^])(?= )")
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
