@@ -30,7 +30,7 @@ MLUOP_INLINE int64_t sums_of(const struct tile *tile, const struct bin_taps *tap
 
 MLUOP_INLINE int64_t pixels_of(const struct deform_roi_pool_args *a, const struct tile *tile,
                                const struct bin_taps *taps, int64_t i) {
-  return (tile->image * a->H + taps->row[i].at) * a->W * a->C;
+  return (tile->image * a->shape.H + taps->row[i].at) * a->shape.W * a->shape.C;
 }
 
 /* Adds `count` vectors of channels from c. A pixel is multiplied by the gradient first: it is
@@ -38,9 +38,10 @@ MLUOP_INLINE int64_t pixels_of(const struct deform_roi_pool_args *a, const struc
 MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct tile *tile,
                               const struct bin_taps *taps, int64_t c, int count, int want_slopes,
                               int is_half, struct slopes *slopes) {
-  const int64_t at = taps->index * a->C + c;
+  const int64_t at = taps->index * a->shape.C + c;
   vf gradient[VECTORS];
-  for (int k = 0; k < count; k++) gradient[k] = vf_load_as(a->grad_output, at + k * VL, is_half);
+  for (int k = 0; k < count; k++)
+    gradient[k] = vf_load_as(a->data.grad_output, at + k * VL, is_half);
   vf x = slopes->x, y = slopes->y;
   for (int64_t i = 0; i < taps->rows; i++) {
     const struct deform_roi_pool_tap *row = &taps->row[i];
@@ -53,11 +54,11 @@ MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct
         vf_store(sum + k * VL, vf_fma(weight, gradient[k], vf_load(sum + k * VL)));
       }
       if (!want_slopes) continue;
-      const int64_t pixel = pixels + col->at * a->C;
+      const int64_t pixel = pixels + col->at * a->shape.C;
       vf product[4];
       for (int k = 0; k < 4; k++) product[k] = vf_set(0.0f);
       for (int k = 0; k < count; k++) {
-        const vf value = vf_load_as(a->input, pixel + k * VL, is_half);
+        const vf value = vf_load_as(a->data.input, pixel + k * VL, is_half);
         product[k % 4] = vf_fma(gradient[k], value, product[k % 4]);
       }
       const vf sum_of = (product[0] + product[1]) + (product[2] + product[3]);
@@ -74,8 +75,9 @@ MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct
 MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct tile *tile,
                              const struct bin_taps *taps, int64_t c, int64_t part, int filled,
                              int want_slopes, int is_half, struct slopes *slopes) {
-  const int64_t at = taps->index * a->C + c, sum_stride = tile->stride, pixel_stride = a->C;
-  const vf gradient = vf_load_part_as(a->grad_output, at, part, is_half);
+  const int64_t at = taps->index * a->shape.C + c, sum_stride = tile->stride,
+                pixel_stride = a->shape.C;
+  const vf gradient = vf_load_part_as(a->data.grad_output, at, part, is_half);
   vf x = vf_set(0.0f), y = x;
   for (int64_t i = 0; i < taps->rows; i++) {
     const struct deform_roi_pool_tap *row = &taps->row[i];
@@ -92,7 +94,8 @@ MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct 
         vf_store_part(sum, vf_fma(vf_set(col->weight), weighted, before), part);
       }
       if (!want_slopes) continue;
-      const vf pixel = vf_load_part_as(a->input, pixels + col->at * pixel_stride, part, is_half);
+      const vf pixel =
+          vf_load_part_as(a->data.input, pixels + col->at * pixel_stride, part, is_half);
       row_x = vf_fma(vf_set(col->step), pixel, row_x);
       row_y = vf_fma(vf_set(col->slope), pixel, row_y);
     }
@@ -107,10 +110,10 @@ MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct 
 MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct tile *tile,
                            const struct bin_taps *taps, int64_t c, int want_slopes, int is_half,
                            struct slopes *slopes) {
-  if (a->in_place) {
-    add_vector(a, tile, taps, c, a->C - c, 0, want_slopes, is_half, slopes);
+  if (a->plan.in_place) {
+    add_vector(a, tile, taps, c, a->shape.C - c, 0, want_slopes, is_half, slopes);
   } else {
-    add_vector(a, tile, taps, c, a->C - c, 1, want_slopes, is_half, slopes);
+    add_vector(a, tile, taps, c, a->shape.C - c, 1, want_slopes, is_half, slopes);
   }
 }
 
@@ -118,7 +121,7 @@ MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct ti
 MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_pool_args *a,
                                                       const struct tile *tile,
                                                       const struct bin_taps *taps, int is_half) {
-  const float gradient = mluop_load_as(a->grad_output, taps->index, is_half);
+  const float gradient = mluop_load_as(a->data.grad_output, taps->index, is_half);
   struct deform_roi_pool_slopes slopes = {0.0f, 0.0f};
   for (int64_t i = 0; i < taps->rows; i++) {
     const struct deform_roi_pool_tap *row = &taps->row[i];
@@ -127,7 +130,7 @@ MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_po
     float row_x = 0.0f, row_y = 0.0f;
     for (int64_t j = 0; j < taps->cols; j++) {
       const struct deform_roi_pool_tap *col = &taps->col[j];
-      const float pixel = mluop_load_as(a->input, pixels + col->at, is_half);
+      const float pixel = mluop_load_as(a->data.input, pixels + col->at, is_half);
       tile->sums[sums + col->at] += col->weight * weighted;
       row_x += col->step * pixel;
       row_y += col->slope * pixel;
@@ -142,23 +145,23 @@ MLUOP_INLINE void add_channels(const struct deform_roi_pool_args *a, const struc
                                const struct bin_taps *taps, int want_slopes, int is_half,
                                struct slopes *slopes) {
   int64_t c = 0;
-  for (; c + VECTORS * VL <= a->C; c += VECTORS * VL) {
+  for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
     add_vectors(a, tile, taps, c, VECTORS, want_slopes, is_half, slopes);
   }
-  for (; c + 4 * VL <= a->C; c += 4 * VL) {
+  for (; c + 4 * VL <= a->shape.C; c += 4 * VL) {
     add_vectors(a, tile, taps, c, 4, want_slopes, is_half, slopes);
   }
-  for (; c + VL <= a->C; c += VL) {
+  for (; c + VL <= a->shape.C; c += VL) {
     add_vector(a, tile, taps, c, VL, 1, want_slopes, is_half, slopes);
   }
-  if (c < a->C) add_rest(a, tile, taps, c, want_slopes, is_half, slopes);
+  if (c < a->shape.C) add_rest(a, tile, taps, c, want_slopes, is_half, slopes);
 }
 
 /* Finds the taps of a bin on the tile, and returns whether there are any. */
 static inline int find_taps(const struct deform_roi_pool_args *a, const struct tile *tile,
                             const struct deform_roi_pool_bin *bin, int want_slopes,
                             struct bin_taps *taps) {
-  const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
+  const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
   const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
   taps->index = bin->index;
   taps->rows = axis_taps(&y, tile->rows, want_slopes, taps->row);
@@ -179,17 +182,18 @@ static inline void touch_pixels(struct tile *tile, const struct bin_taps *taps) 
 static struct deform_roi_pool_slopes add_bin(const struct deform_roi_pool_args *a,
                                              const struct tile *tile, const struct bin_taps *taps,
                                              int want_slopes) {
-  if (a->C == 1) return a->is_half ? add_single(a, tile, taps, 1) : add_single(a, tile, taps, 0);
+  if (a->shape.C == 1)
+    return a->shape.is_half ? add_single(a, tile, taps, 1) : add_single(a, tile, taps, 0);
   struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
   if (!want_slopes) {
-    if (a->is_half) {
+    if (a->shape.is_half) {
       add_channels(a, tile, taps, 0, 1, &slopes);
     } else {
       add_channels(a, tile, taps, 0, 0, &slopes);
     }
     return (struct deform_roi_pool_slopes){0};
   }
-  if (a->is_half) {
+  if (a->shape.is_half) {
     add_channels(a, tile, taps, 1, 1, &slopes);
   } else {
     add_channels(a, tile, taps, 1, 0, &slopes);
@@ -206,8 +210,8 @@ static void add_list(const struct deform_roi_pool_args *a, struct tile *tile, in
     if (end - i > AHEAD) prefetch_gradient(a, tiles->entries[i + AHEAD]);
     const uint32_t entry = tiles->entries[i];
     struct deform_roi_pool_slopes slopes = {0};
-    if (find_taps(a, tile, &a->bins[entry], want_slopes, taps)) {
-      if (!a->dense) touch_pixels(tile, taps);
+    if (find_taps(a, tile, &a->memory.bins[entry], want_slopes, taps)) {
+      if (!a->plan.dense) touch_pixels(tile, taps);
       slopes = add_bin(a, tile, taps, want_slopes);
     }
     if (want_slopes) *slopes_at(a, entry, list) = slopes;
@@ -220,15 +224,15 @@ void MLUOP_VARIANT(deform_roi_pool_add_bins)(const void *vargs, int64_t begin, i
                                              void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
   struct bin_taps taps = {.row = (void *)((char *)scratch + a->tiles.buffer_bytes)};
-  taps.col = taps.row + a->max_taps_h;
+  taps.col = taps.row + a->plan.max_taps_h;
   for (int64_t list = begin; list < end; list++) {
     struct tile tile;
     start_tile(a, list, scratch, &tile);
     add_list(a, &tile, list, &taps);
     add_list(a, &tile, a->tiles.count + tile.image, &taps);
-    if (!a->in_place) store_tile(a, &tile);
+    if (!a->plan.in_place) store_tile(a, &tile);
   }
-  if (a->stream) vf_stream_end();
+  if (a->plan.stream) vf_stream_end();
 }
 
 /* Item: a row of a grad_input that is summed in place. */
@@ -236,6 +240,6 @@ void MLUOP_VARIANT(deform_roi_pool_clear)(const void *vargs, int64_t begin, int6
                                           void *scratch) {
   (void)scratch;
   const struct deform_roi_pool_args *a = vargs;
-  const size_t row = (size_t)(a->W * a->C) * sizeof(float);
-  memset((char *)a->grad_input + (size_t)begin * row, 0, (size_t)(end - begin) * row);
+  const size_t row = (size_t)(a->shape.W * a->shape.C) * sizeof(float);
+  memset((char *)a->data.grad_input + (size_t)begin * row, 0, (size_t)(end - begin) * row);
 }

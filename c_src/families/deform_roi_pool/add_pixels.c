@@ -41,7 +41,7 @@ MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
                              float *sums, const char *pixel, struct channels channels,
                              int is_half) {
   const int64_t element = is_half ? 2 : 4;
-  const char *gradients = (const char *)a->grad_output + channels.first * element;
+  const char *gradients = (const char *)a->data.grad_output + channels.first * element;
   vf sum[VECTORS], value[VECTORS];
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
@@ -85,18 +85,18 @@ MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, struct tile *
                              int is_half) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
-  const int64_t rest = a->C - channels.first;
+  const int64_t rest = a->shape.C - channels.first;
   const uint32_t *visits = batch->starts;
   for (int64_t left = 0; left < cols; left += strip) {
     for (int64_t y = 0; y < rows; y++) {
       for (int64_t x = left; x < left + strip; x++, visits++) {
         if (visits[0] == visits[1]) continue;
         const char *pixel =
-            (const char *)a->input + (pixel_of(a, tile, y, x) + channels.first) * element;
+            (const char *)a->data.input + (pixel_of(a, tile, y, x) + channels.first) * element;
         float *sums = tile->sums + y * tile->pitch + x * tile->stride + channels.first;
         if (y + 1 < rows && visits[strip] != visits[strip + 1]) {
-          prefetch_some(pixel + a->W * a->C * element, rest * element, 0);
-          if (a->in_place) prefetch_some((const char *)(sums + tile->pitch), rest * 4, 1);
+          prefetch_some(pixel + a->shape.W * a->shape.C * element, rest * element, 0);
+          if (a->plan.in_place) prefetch_some((const char *)(sums + tile->pitch), rest * 4, 1);
         }
         touch(tile, y, UINT64_C(1) << x);
         sum_visits(a, batch, visits[0], visits[1], sums, pixel, channels, is_half);
@@ -108,25 +108,25 @@ MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, struct tile *
 MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, struct tile *tile,
                                struct deform_roi_pool_batch *batch, int is_half) {
   struct channels channels = {0, VL, VECTORS};
-  for (; channels.first + VECTORS * VL <= a->C; channels.first += VECTORS * VL) {
+  for (; channels.first + VECTORS * VL <= a->shape.C; channels.first += VECTORS * VL) {
     sum_pixels(a, tile, batch, channels, is_half);
   }
   channels.count = 4;
-  for (; channels.first + 4 * VL <= a->C; channels.first += 4 * VL) {
+  for (; channels.first + 4 * VL <= a->shape.C; channels.first += 4 * VL) {
     sum_pixels(a, tile, batch, channels, is_half);
   }
   channels.count = 1;
-  for (; channels.first + VL <= a->C; channels.first += VL) {
+  for (; channels.first + VL <= a->shape.C; channels.first += VL) {
     sum_pixels(a, tile, batch, channels, is_half);
   }
-  channels.part = a->C - channels.first;
+  channels.part = a->shape.C - channels.first;
   if (channels.part > 0) sum_pixels(a, tile, batch, channels, is_half);
 }
 
 static void sum_batch(const struct deform_roi_pool_args *a, struct tile *tile,
                       struct deform_roi_pool_batch *batch, int64_t list) {
   sort_visits(a, batch);
-  if (a->is_half) {
+  if (a->shape.is_half) {
     sum_channels(a, tile, batch, 1);
   } else {
     sum_channels(a, tile, batch, 0);
@@ -167,7 +167,7 @@ void MLUOP_VARIANT(deform_roi_pool_add_pixels)(const void *vargs, int64_t begin,
     start_tile(a, list, scratch, &tile);
     sum_list(a, &tile, batch, list);
     sum_list(a, &tile, batch, a->tiles.count + tile.image);
-    if (!a->in_place) store_tile(a, &tile);
+    if (!a->plan.in_place) store_tile(a, &tile);
   }
-  if (a->stream) vf_stream_end();
+  if (a->plan.stream) vf_stream_end();
 }

@@ -23,27 +23,27 @@ struct ahead {
 /* The lines for the bin `item`. */
 static inline void look_ahead(const struct deform_roi_pool_args *a, int64_t item,
                               const struct bin_taps *taps, struct ahead *ahead) {
-  const struct deform_roi_pool_bin *bin = &a->bins[item];
+  const struct deform_roi_pool_bin *bin = &a->memory.bins[item];
   const int shift = a->blocks.shift, strip_shift = shift + a->blocks.strip_shift;
-  const int64_t row = middle_pixel(bin->y, taps->roi->bin_h, a->H) >> shift << shift;
-  const int64_t in_image = middle_pixel(bin->x, taps->roi->bin_w, a->W) >> strip_shift;
+  const int64_t row = middle_pixel(bin->y, taps->roi->bin_h, a->shape.H) >> shift << shift;
+  const int64_t in_image = middle_pixel(bin->x, taps->roi->bin_w, a->shape.W) >> strip_shift;
   const int64_t strip = taps->roi->image * a->blocks.strips + in_image;
   if (strip != ahead->strip || row > ahead->row) {
     *ahead = (struct ahead){.strip = strip, .row = row};
   }
-  const int64_t last = row + ROWS_AHEAD < a->H ? row + ROWS_AHEAD : a->H;
+  const int64_t last = row + ROWS_AHEAD < a->shape.H ? row + ROWS_AHEAD : a->shape.H;
   if (ahead->row >= last) {
-    ahead->next = ahead->end = a->input;
+    ahead->next = ahead->end = a->data.input;
     return;
   }
-  const int64_t element = a->is_half ? 2 : 4, begin = in_image << strip_shift;
+  const int64_t element = a->shape.is_half ? 2 : 4, begin = in_image << strip_shift;
   const int64_t end = begin + (INT64_C(1) << strip_shift);
-  const int64_t width = ((end < a->W ? end : a->W) - begin) * a->C * element;
-  const int64_t pixel = (taps->roi->image * a->H + ahead->row) * a->W + begin;
-  const int64_t steps = taps->rows * taps->cols * (a->C / (SUMS * VL));
+  const int64_t width = ((end < a->shape.W ? end : a->shape.W) - begin) * a->shape.C * element;
+  const int64_t pixel = (taps->roi->image * a->shape.H + ahead->row) * a->shape.W + begin;
+  const int64_t steps = taps->rows * taps->cols * (a->shape.C / (SUMS * VL));
   const int64_t left = width - ahead->done;
   const int64_t bytes = steps * LINES * 64 < left ? steps * LINES * 64 : left;
-  ahead->next = (const char *)a->input + pixel * a->C * element + ahead->done;
+  ahead->next = (const char *)a->data.input + pixel * a->shape.C * element + ahead->done;
   ahead->end = ahead->next + bytes;
   ahead->done += bytes;
   if (ahead->done == width) {

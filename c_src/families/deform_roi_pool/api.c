@@ -108,11 +108,11 @@ static bool images_hold(const struct mluop_call *call, struct deform_roi_pool_ar
                         mluOpStatus_t *status) {
   float image;
   const int64_t row = mluop_deform_roi_pool_look(args, &image);
-  if (row == args->R) return true;
+  if (row == args->shape.R) return true;
   *status = mluop_fail(BAD_PARAM, call->api,
                        "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
                        " images, counted from 0",
-                       row, (double)image, args->N);
+                       row, (double)image, args->shape.N);
   return false;
 }
 
@@ -120,20 +120,20 @@ static bool images_hold(const struct mluop_call *call, struct deform_roi_pool_ar
 
 static struct deform_roi_pool_args args_of(const struct mluop_call *call) {
   return (struct deform_roi_pool_args){
-      .input = call->tensors[INPUT].data,
-      .rois_data = call->tensors[ROIS].data,
-      .offset = call->tensors[OFFSET].data,
-      .N = mluop_extent(call, 'N'),
-      .H = mluop_extent(call, 'H'),
-      .W = mluop_extent(call, 'W'),
-      .C = mluop_extent(call, 'C'),
-      .R = mluop_extent(call, 'R'),
-      .pooled_h = mluop_integer_of(call, "pooled_height"),
-      .pooled_w = mluop_integer_of(call, "pooled_width"),
-      .sampling_ratio = mluop_integer_of(call, "sampling_ratio"),
-      .spatial_scale = (float)mluop_real_of(call, "spatial_scale"),
-      .gamma = (float)mluop_real_of(call, "gamma"),
-      .is_half = mluop_is_half(call, INPUT),
+      .shape = {.N = mluop_extent(call, 'N'),
+                .H = mluop_extent(call, 'H'),
+                .W = mluop_extent(call, 'W'),
+                .C = mluop_extent(call, 'C'),
+                .R = mluop_extent(call, 'R'),
+                .pooled_h = mluop_integer_of(call, "pooled_height"),
+                .pooled_w = mluop_integer_of(call, "pooled_width"),
+                .sampling_ratio = mluop_integer_of(call, "sampling_ratio"),
+                .spatial_scale = (float)mluop_real_of(call, "spatial_scale"),
+                .gamma = (float)mluop_real_of(call, "gamma"),
+                .is_half = mluop_is_half(call, INPUT)},
+      .data = {.input = call->tensors[INPUT].data,
+               .rois_data = call->tensors[ROIS].data,
+               .offset = call->tensors[OFFSET].data},
   };
 }
 
@@ -173,7 +173,7 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
   struct deform_roi_pool_args args = args_of(&call);
-  args.output = output;
+  args.data.output = output;
   if (!prepare(&call, &args, &status)) return status;
   mluop_deform_roi_pool_run_forward(handle, &args);
   return MLUOP_STATUS_SUCCESS;
@@ -204,9 +204,9 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
   struct deform_roi_pool_args args = args_of(&call);
-  args.grad_output = grad_output;
-  args.grad_input = grad_input;
-  args.grad_offset = grad_offset;
+  args.data.grad_output = grad_output;
+  args.data.grad_input = grad_input;
+  args.data.grad_offset = grad_offset;
   if (!prepare(&call, &args, &status)) return status;
   mluop_deform_roi_pool_run_tiles(handle, &args);
   return MLUOP_STATUS_SUCCESS;

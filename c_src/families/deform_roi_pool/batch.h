@@ -24,8 +24,8 @@ MLUOP_INLINE int has_room(const struct deform_roi_pool_batch *batch, const struc
    they add to the number of a pixel. */
 static inline int take_bin(const struct deform_roi_pool_args *a, const struct tile *tile,
                            struct deform_roi_pool_batch *batch, uint32_t entry) {
-  const struct deform_roi_pool_bin *bin = &a->bins[entry];
-  const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
+  const struct deform_roi_pool_bin *bin = &a->memory.bins[entry];
+  const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
   const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
   struct deform_roi_pool_tap *row = batch->taps + batch->tap_count;
   const int64_t rows = axis_taps(&y, tile->rows, 1, row);
@@ -45,7 +45,7 @@ static inline int take_bin(const struct deform_roi_pool_args *a, const struct ti
   batch->bins[slot].col = col;
   batch->bins[slot].rows = rows;
   batch->bins[slot].cols = cols;
-  batch->bins[slot].gradient = bin->index * a->C;
+  batch->bins[slot].gradient = bin->index * a->shape.C;
   batch->bins[slot].entry = entry;
   batch->tap_count += rows + cols;
   batch->visit_count += rows * cols;

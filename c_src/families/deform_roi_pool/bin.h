@@ -18,12 +18,12 @@ struct axis {
 
 MLUOP_INLINE struct axis axis_y(const struct deform_roi_pool_args *a,
                                 const struct deform_roi_pool_roi *roi, float start) {
-  return (struct axis){start, roi->bin_h, roi->grid_h, a->H};
+  return (struct axis){start, roi->bin_h, roi->grid_h, a->shape.H};
 }
 
 MLUOP_INLINE struct axis axis_x(const struct deform_roi_pool_args *a,
                                 const struct deform_roi_pool_roi *roi, float start) {
-  return (struct axis){start, roi->bin_w, roi->grid_w, a->W};
+  return (struct axis){start, roi->bin_w, roi->grid_w, a->shape.W};
 }
 
 /* The pixel in the middle of a bin, or the one nearest to it: only for the order of the bins. */

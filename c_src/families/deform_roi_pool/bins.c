@@ -29,19 +29,19 @@ static inline float read_once(const void *from, int64_t i, int is_half) {
 /* A RoI that is no longer what the plan has seen, or that is infinite or NaN, has no samples. */
 static struct deform_roi_pool_roi roi_at(const struct deform_roi_pool_args *a, int64_t r) {
   float row[5];
-  for (int i = 0; i < 5; i++) row[i] = read_once(a->rois_data, r * 5 + i, a->is_half);
-  const int known = deform_roi_pool_has_image(row[0], a->N);
+  for (int i = 0; i < 5; i++) row[i] = read_once(a->data.rois_data, r * 5 + i, a->shape.is_half);
+  const int known = deform_roi_pool_has_image(row[0], a->shape.N);
   struct deform_roi_pool_roi roi = {.image = known ? (int32_t)row[0] : 0,
-                                    .x = deform_roi_pool_on_map(row[1], a->spatial_scale),
-                                    .y = deform_roi_pool_on_map(row[2], a->spatial_scale)};
-  roi.width = deform_roi_pool_on_map(row[3], a->spatial_scale) - roi.x;
-  roi.height = deform_roi_pool_on_map(row[4], a->spatial_scale) - roi.y;
-  roi.bin_w = roi.width / (float)a->pooled_w;
-  roi.bin_h = roi.height / (float)a->pooled_h;
-  if (known && deform_roi_pool_within(roi.bin_w, a->max_bin_w) &&
-      deform_roi_pool_within(roi.bin_h, a->max_bin_h)) {
-    roi.grid_w = grid_of(roi.bin_w, a->sampling_ratio);
-    roi.grid_h = grid_of(roi.bin_h, a->sampling_ratio);
+                                    .x = deform_roi_pool_on_map(row[1], a->shape.spatial_scale),
+                                    .y = deform_roi_pool_on_map(row[2], a->shape.spatial_scale)};
+  roi.width = deform_roi_pool_on_map(row[3], a->shape.spatial_scale) - roi.x;
+  roi.height = deform_roi_pool_on_map(row[4], a->shape.spatial_scale) - roi.y;
+  roi.bin_w = roi.width / (float)a->shape.pooled_w;
+  roi.bin_h = roi.height / (float)a->shape.pooled_h;
+  if (known && deform_roi_pool_within(roi.bin_w, a->plan.max_bin_w) &&
+      deform_roi_pool_within(roi.bin_h, a->plan.max_bin_h)) {
+    roi.grid_w = grid_of(roi.bin_w, a->shape.sampling_ratio);
+    roi.grid_h = grid_of(roi.bin_h, a->shape.sampling_ratio);
   }
   return roi;
 }
@@ -49,12 +49,12 @@ static struct deform_roi_pool_roi roi_at(const struct deform_roi_pool_args *a, i
 static struct deform_roi_pool_bin bin_at(const struct deform_roi_pool_args *a,
                                          const struct deform_roi_pool_roi *roi, int64_t r,
                                          int64_t ph, int64_t pw) {
-  const int64_t plane = a->pooled_h * a->pooled_w, in_roi = ph * a->pooled_w + pw;
+  const int64_t plane = a->shape.pooled_h * a->shape.pooled_w, in_roi = ph * a->shape.pooled_w + pw;
   float x = roi->x, y = roi->y;
-  if (a->offset != NULL) {
+  if (a->data.offset != NULL) {
     const int64_t at = r * 2 * plane + in_roi;
-    x += a->gamma * roi->width * read_once(a->offset, at, a->is_half);
-    y += a->gamma * roi->height * read_once(a->offset, at + plane, a->is_half);
+    x += a->shape.gamma * roi->width * read_once(a->data.offset, at, a->shape.is_half);
+    y += a->shape.gamma * roi->height * read_once(a->data.offset, at + plane, a->shape.is_half);
   }
   return (struct deform_roi_pool_bin){x + (float)pw * roi->bin_w, y + (float)ph * roi->bin_h,
                                       (uint32_t)r, (uint32_t)(r * plane + in_roi)};
@@ -64,8 +64,8 @@ static uint32_t block_of(const struct deform_roi_pool_args *a,
                          const struct deform_roi_pool_roi *roi,
                          const struct deform_roi_pool_bin *bin) {
   const struct deform_roi_pool_blocks *blocks = &a->blocks;
-  const int64_t y = middle_pixel(bin->y, roi->bin_h, a->H) >> blocks->shift;
-  const int64_t x = middle_pixel(bin->x, roi->bin_w, a->W) >> blocks->shift;
+  const int64_t y = middle_pixel(bin->y, roi->bin_h, a->shape.H) >> blocks->shift;
+  const int64_t x = middle_pixel(bin->x, roi->bin_w, a->shape.W) >> blocks->shift;
   const int64_t strip = roi->image * blocks->strips + (x >> blocks->strip_shift);
   const int64_t in_strip = x & ((INT64_C(1) << blocks->strip_shift) - 1);
   return (uint32_t)(((strip * blocks->down + y) << blocks->strip_shift) + in_strip);
@@ -76,17 +76,17 @@ void MLUOP_VARIANT(deform_roi_pool_locate)(const void *vargs, int64_t begin, int
                                            void *scratch) {
   (void)scratch;
   const struct deform_roi_pool_args *a = vargs;
-  int64_t index = begin * a->pooled_h * a->pooled_w;
+  int64_t index = begin * a->shape.pooled_h * a->shape.pooled_w;
   for (int64_t r = begin; r < end; r++) {
     const struct deform_roi_pool_roi roi = roi_at(a, r);
-    a->rois[r] = roi;
-    for (int64_t ph = 0; ph < a->pooled_h; ph++) {
-      for (int64_t pw = 0; pw < a->pooled_w; pw++, index++) {
+    a->memory.rois[r] = roi;
+    for (int64_t ph = 0; ph < a->shape.pooled_h; ph++) {
+      for (int64_t pw = 0; pw < a->shape.pooled_w; pw++, index++) {
         const struct deform_roi_pool_bin bin = bin_at(a, &roi, r, ph, pw);
-        if (a->keys == NULL) {
-          a->bins[index] = bin;
+        if (a->memory.keys == NULL) {
+          a->memory.bins[index] = bin;
         } else {
-          a->keys[index] = block_of(a, &roi, &bin);
+          a->memory.keys[index] = block_of(a, &roi, &bin);
         }
       }
     }
@@ -101,16 +101,16 @@ void MLUOP_VARIANT(deform_roi_pool_sort)(const void *vargs, int64_t begin, int64
   (void)end;
   (void)scratch;
   const struct deform_roi_pool_args *a = vargs;
-  const int64_t bins = a->R * a->pooled_h * a->pooled_w;
-  uint32_t *next = a->block_starts, total = 0;
+  const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w;
+  uint32_t *next = a->memory.block_starts, total = 0;
   memset(next, 0, (size_t)a->blocks.count * sizeof(*next));
-  for (int64_t i = 0; i < bins; i++) next[a->keys[i]]++;
+  for (int64_t i = 0; i < bins; i++) next[a->memory.keys[i]]++;
   for (int64_t b = 0; b < a->blocks.count; b++) {
     const uint32_t count = next[b];
     next[b] = total;
     total += count;
   }
-  for (int64_t i = 0; i < bins; i++) a->keys[i] = next[a->keys[i]]++;
+  for (int64_t i = 0; i < bins; i++) a->memory.keys[i] = next[a->memory.keys[i]]++;
 }
 
 /* Item: a RoI. Puts its bins into their places. */
@@ -118,11 +118,11 @@ void MLUOP_VARIANT(deform_roi_pool_place)(const void *vargs, int64_t begin, int6
                                           void *scratch) {
   (void)scratch;
   const struct deform_roi_pool_args *a = vargs;
-  int64_t index = begin * a->pooled_h * a->pooled_w;
+  int64_t index = begin * a->shape.pooled_h * a->shape.pooled_w;
   for (int64_t r = begin; r < end; r++) {
-    for (int64_t ph = 0; ph < a->pooled_h; ph++) {
-      for (int64_t pw = 0; pw < a->pooled_w; pw++, index++) {
-        a->bins[a->keys[index]] = bin_at(a, &a->rois[r], r, ph, pw);
+    for (int64_t ph = 0; ph < a->shape.pooled_h; ph++) {
+      for (int64_t pw = 0; pw < a->shape.pooled_w; pw++, index++) {
+        a->memory.bins[a->memory.keys[index]] = bin_at(a, &a->memory.rois[r], r, ph, pw);
       }
     }
   }

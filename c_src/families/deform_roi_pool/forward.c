@@ -26,16 +26,16 @@ MLUOP_INLINE void pool_vectors(const struct deform_roi_pool_args *a, const struc
   for (int64_t i = 0; i < taps->rows; i++) {
     const int64_t row = row_of_pixels(a, taps, i);
     for (int64_t j = 0; j < taps->cols; j++) {
-      const int64_t pixel = (row + taps->col[j].at) * a->C + c, aligned = pixel + head;
+      const int64_t pixel = (row + taps->col[j].at) * a->shape.C + c, aligned = pixel + head;
       const vf weight = vf_set(taps->row[i].weight * taps->col[j].weight);
       if (ahead != NULL) prefetch_ahead(ahead);
-      if (head != 0) first = vf_fma(weight, vf_load_as(a->input, pixel, is_half), first);
+      if (head != 0) first = vf_fma(weight, vf_load_as(a->data.input, pixel, is_half), first);
 #pragma GCC unroll 16
       for (int k = 0; k < inner; k++) {
-        sum[k] = vf_fma(weight, vf_load_as(a->input, aligned + k * VL, is_half), sum[k]);
+        sum[k] = vf_fma(weight, vf_load_as(a->data.input, aligned + k * VL, is_half), sum[k]);
       }
       if (head != 0) {
-        last = vf_fma(weight, vf_load_as(a->input, pixel + (count - 1) * VL, is_half), last);
+        last = vf_fma(weight, vf_load_as(a->data.input, pixel + (count - 1) * VL, is_half), last);
       }
     }
   }
@@ -55,8 +55,8 @@ MLUOP_INLINE void pool_rest(const struct deform_roi_pool_args *a, const struct b
   for (int64_t i = 0; i < taps->rows; i++) {
     const int64_t row = row_of_pixels(a, taps, i);
     for (int64_t j = 0; j < taps->cols; j++) {
-      const int64_t pixel = (row + taps->col[j].at) * a->C + c;
-      const vf value = vf_load_part_as(a->input, pixel, count, is_half);
+      const int64_t pixel = (row + taps->col[j].at) * a->shape.C + c;
+      const vf value = vf_load_part_as(a->data.input, pixel, count, is_half);
       sum = vf_fma(vf_set(taps->row[i].weight * taps->col[j].weight), value, sum);
     }
   }
@@ -66,8 +66,8 @@ MLUOP_INLINE void pool_rest(const struct deform_roi_pool_args *a, const struct b
 /* Channels from the start of a pixel to the first aligned vector, 0 if pixels are not alike. */
 MLUOP_INLINE int64_t head_of(const struct deform_roi_pool_args *a, int is_half) {
   const int64_t element = is_half ? 2 : 4, vector = VL * element;
-  if (a->C * element % vector != 0) return 0;
-  const int64_t past = (int64_t)((uintptr_t)a->input % (uintptr_t)vector);
+  if (a->shape.C * element % vector != 0) return 0;
+  const int64_t past = (int64_t)((uintptr_t)a->data.input % (uintptr_t)vector);
   return past % element != 0 ? 0 : (vector - past) % vector / element;
 }
 
@@ -78,7 +78,7 @@ MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bi
                            int to_half, void *out) {
   int64_t c = channels.begin;
   for (; c + SUMS * VL <= channels.end; c += SUMS * VL) {
-    if (ahead != NULL && a->look_ahead) {
+    if (ahead != NULL && a->plan.look_ahead) {
       if (head == 0) {
         pool_vectors(a, taps, c, SUMS, 0, ahead, is_half, to_half, out);
       } else {
@@ -122,14 +122,14 @@ MLUOP_INLINE void pool_large(const struct deform_roi_pool_args *a, const struct 
 }
 
 MLUOP_INLINE struct range channels_of(const struct deform_roi_pool_args *a, int64_t part) {
-  const int64_t begin = part * a->part_channels, end = begin + a->part_channels;
-  return (struct range){begin, end < a->C ? end : a->C};
+  const int64_t begin = part * a->plan.part_channels, end = begin + a->plan.part_channels;
+  return (struct range){begin, end < a->shape.C ? end : a->shape.C};
 }
 
 MLUOP_INLINE void store_sums(const struct deform_roi_pool_args *a, const float *sums,
                              struct range channels, int is_half, void *out) {
   const int64_t count = channels.end - channels.begin;
-  if (!is_half && a->stream) {
+  if (!is_half && a->plan.stream) {
     stream_run((float *)out + channels.begin, sums + channels.begin, count);
     return;
   }
@@ -146,33 +146,33 @@ MLUOP_INLINE void forward(const struct deform_roi_pool_args *a, int64_t begin, i
   float *sums = place_taps(a, scratch, 1, &taps);
   const int64_t head = head_of(a, is_half), element = is_half ? 2 : 4;
   for (int64_t item = begin; item < end; item++) {
-    const int64_t bin = a->parts == 1 ? item : item / a->parts;
-    const struct range channels = channels_of(a, item - bin * a->parts);
+    const int64_t bin = a->plan.parts == 1 ? item : item / a->plan.parts;
+    const struct range channels = channels_of(a, item - bin * a->plan.parts);
     const int64_t count = channels.end - channels.begin;
-    char *out = (char *)a->output + a->bins[bin].index * a->C * element;
-    if (!a->stream) prefetch_output(out + channels.begin * element, count * element);
+    char *out = (char *)a->data.output + a->memory.bins[bin].index * a->shape.C * element;
+    if (!a->plan.stream) prefetch_output(out + channels.begin * element, count * element);
     describe_bin(a, bin, 0, &taps);
-    if (a->look_ahead) look_ahead(a, bin, &taps, &ahead);
+    if (a->plan.look_ahead) look_ahead(a, bin, &taps, &ahead);
     const int large = taps.rows * taps.cols > LARGE_BIN;
-    if (!large && !a->stream) {
+    if (!large && !a->plan.stream) {
       pool_bin(a, &taps, channels, head, &ahead, is_half, is_half, out);
       continue;
     }
     if (large) {
-      pool_large(a, &taps, channels, head, is_half, sums, sums + a->C);
+      pool_large(a, &taps, channels, head, is_half, sums, sums + a->shape.C);
     } else {
       pool_bin(a, &taps, channels, head, &ahead, is_half, 0, sums);
     }
     store_sums(a, sums, channels, is_half, out);
   }
-  if (a->stream) vf_stream_end();
+  if (a->plan.stream) vf_stream_end();
 }
 
 /* Item: a part of the channels of a bin, in the order of `bins`. */
 void MLUOP_VARIANT(deform_roi_pool_forward)(const void *vargs, int64_t begin, int64_t end,
                                             void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
-  if (a->is_half) {
+  if (a->shape.is_half) {
     forward(a, begin, end, scratch, 1);
   } else {
     forward(a, begin, end, scratch, 0);

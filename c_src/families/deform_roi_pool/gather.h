@@ -16,27 +16,27 @@ struct bin_taps {
 MLUOP_INLINE float *place_taps(const struct deform_roi_pool_args *a, void *scratch, int count,
                                struct bin_taps *taps) {
   struct deform_roi_pool_tap *memory = scratch;
-  for (int i = 0; i < count; i++, memory += a->max_taps_h + a->max_taps_w) {
+  for (int i = 0; i < count; i++, memory += a->plan.max_taps_h + a->plan.max_taps_w) {
     taps[i].row = memory;
-    taps[i].col = memory + a->max_taps_h;
+    taps[i].col = memory + a->plan.max_taps_h;
   }
   return (float *)(void *)memory;
 }
 
 MLUOP_INLINE int64_t row_of_pixels(const struct deform_roi_pool_args *a,
                                    const struct bin_taps *taps, int64_t i) {
-  return (taps->roi->image * a->H + taps->row[i].at) * a->W;
+  return (taps->roi->image * a->shape.H + taps->row[i].at) * a->shape.W;
 }
 
 MLUOP_INLINE void describe_bin(const struct deform_roi_pool_args *a, int64_t item, int slopes,
                                struct bin_taps *taps) {
-  const struct deform_roi_pool_bin *bin = &a->bins[item];
-  taps->roi = &a->rois[bin->roi];
+  const struct deform_roi_pool_bin *bin = &a->memory.bins[item];
+  taps->roi = &a->memory.rois[bin->roi];
   taps->index = bin->index;
   const struct axis y = axis_y(a, taps->roi, bin->y), x = axis_x(a, taps->roi, bin->x);
   taps->cols = 0;
-  taps->rows = axis_taps(&y, (struct range){0, a->H}, slopes, taps->row);
-  if (taps->rows > 0) taps->cols = axis_taps(&x, (struct range){0, a->W}, slopes, taps->col);
+  taps->rows = axis_taps(&y, (struct range){0, a->shape.H}, slopes, taps->row);
+  if (taps->rows > 0) taps->cols = axis_taps(&x, (struct range){0, a->shape.W}, slopes, taps->col);
 }
 
 #endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_GATHER_H_ */

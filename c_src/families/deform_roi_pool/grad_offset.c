@@ -21,20 +21,20 @@ MLUOP_INLINE void add_slopes(const struct deform_roi_pool_args *a, const struct 
                              struct slopes *slopes) {
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
-    const int64_t at = taps->index * a->C + c + k * VL;
-    g[k] = part == VL ? vf_load_as(a->grad_output, at, is_half)
-                      : vf_load_part_as(a->grad_output, at, part, is_half);
+    const int64_t at = taps->index * a->shape.C + c + k * VL;
+    g[k] = part == VL ? vf_load_as(a->data.grad_output, at, is_half)
+                      : vf_load_part_as(a->data.grad_output, at, part, is_half);
   }
   vf x = slopes->x, y = slopes->y;
   for (int64_t i = 0; i < taps->rows; i++) {
     const int64_t row = row_of_pixels(a, taps, i);
     for (int64_t j = 0; j < taps->cols; j++) {
-      const int64_t pixel = (row + taps->col[j].at) * a->C + c;
+      const int64_t pixel = (row + taps->col[j].at) * a->shape.C + c;
       vf sum[4];
       for (int k = 0; k < 4; k++) sum[k] = vf_set(0.0f);
       for (int k = 0; k < count; k++) {
-        const vf value = part == VL ? vf_load_as(a->input, pixel + k * VL, is_half)
-                                    : vf_load_part_as(a->input, pixel, part, is_half);
+        const vf value = part == VL ? vf_load_as(a->data.input, pixel + k * VL, is_half)
+                                    : vf_load_part_as(a->data.input, pixel, part, is_half);
         sum[k % 4] = vf_fma(g[k], value, sum[k % 4]);
       }
       const vf product = (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -51,11 +51,11 @@ MLUOP_INLINE struct deform_roi_pool_slopes whole_bin(const struct deform_roi_poo
                                                      const struct bin_taps *taps, int is_half) {
   struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
   int64_t c = 0;
-  for (; c + VECTORS * VL <= a->C; c += VECTORS * VL) {
+  for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
     add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
   }
-  for (; c + VL <= a->C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
-  if (c < a->C) add_slopes(a, taps, c, 1, a->C - c, is_half, &slopes);
+  for (; c + VL <= a->shape.C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
+  if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
   return (struct deform_roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
@@ -85,7 +85,7 @@ MLUOP_INLINE int is_whole(const struct deform_roi_pool_args *a, int64_t item) {
 void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin, int64_t end,
                                                 void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
-  const int64_t plane = a->pooled_h * a->pooled_w;
+  const int64_t plane = a->shape.pooled_h * a->shape.pooled_w;
   struct bin_taps taps;
   place_taps(a, scratch, 1, &taps);
   for (int64_t item = begin; item < end; item++) {
@@ -93,13 +93,15 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
     if (is_whole(a, item)) {
       if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
       describe_bin(a, item, 1, &taps);
-      slopes = a->is_half ? whole_bin(a, &taps, 1) : whole_bin(a, &taps, 0);
+      slopes = a->shape.is_half ? whole_bin(a, &taps, 1) : whole_bin(a, &taps, 0);
     } else {
       slopes = sum_tiles(a, item);
     }
-    const struct deform_roi_pool_roi *roi = &a->rois[a->bins[item].roi];
-    const int64_t index = a->bins[item].index, at = index + index / plane * plane;
-    mluop_store_as(a->grad_offset, at, scaled(a->gamma, roi->width, slopes.x), a->is_half);
-    mluop_store_as(a->grad_offset, at + plane, scaled(a->gamma, roi->height, slopes.y), a->is_half);
+    const struct deform_roi_pool_roi *roi = &a->memory.rois[a->memory.bins[item].roi];
+    const int64_t index = a->memory.bins[item].index, at = index + index / plane * plane;
+    mluop_store_as(a->data.grad_offset, at, scaled(a->shape.gamma, roi->width, slopes.x),
+                   a->shape.is_half);
+    mluop_store_as(a->data.grad_offset, at + plane, scaled(a->shape.gamma, roi->height, slopes.y),
+                   a->shape.is_half);
   }
 }

@@ -100,7 +100,14 @@ struct deform_roi_pool_batch {
   struct deform_roi_pool_tap *taps;
 };
 
-struct deform_roi_pool_args {
+struct deform_roi_pool_shape {
+  int64_t N, H, W, C, R, pooled_h, pooled_w;
+  int64_t sampling_ratio;
+  float spatial_scale, gamma;
+  int is_half;
+};
+
+struct deform_roi_pool_data {
   const void *input;       /* [N, H, W, C] */
   const void *rois_data;   /* [R, 5]: image, x1, y1, x2, y2 */
   const void *offset;      /* [R, 2, pooled_h, pooled_w] or NULL: x, then y */
@@ -108,10 +115,9 @@ struct deform_roi_pool_args {
   void *output;            /* like grad_output */
   void *grad_input;        /* like input */
   void *grad_offset;       /* like offset */
-  int64_t N, H, W, C, R, pooled_h, pooled_w;
-  int64_t sampling_ratio;
-  float spatial_scale, gamma;
-  int is_half;
+};
+
+struct deform_roi_pool_plan {
   int stream;                   /* a float result is written past the caches */
   int in_place;                 /* grad_input is cleared first, and its tiles are added to it */
   int dense;                    /* tiles are cleared as a whole, not the pixels that are touched */
@@ -120,8 +126,9 @@ struct deform_roi_pool_args {
   double bin_pixels;            /* that a bin reads, on average and roughly */
   int64_t max_taps_h, max_taps_w; /* of one bin, of a size of at most ... */
   float max_bin_h, max_bin_w;
-  struct deform_roi_pool_blocks blocks;
-  struct deform_roi_pool_tiles tiles;
+};
+
+struct deform_roi_pool_memory {
   struct deform_roi_pool_roi *rois;
   struct deform_roi_pool_bin *bins; /* in the order in which they are worked on */
   uint32_t
@@ -129,6 +136,15 @@ struct deform_roi_pool_args {
   uint32_t *block_starts;
   void *work; /* of the threads, work_stride bytes each */
   size_t work_stride;
+};
+
+struct deform_roi_pool_args {
+  struct deform_roi_pool_shape shape;
+  struct deform_roi_pool_data data;
+  struct deform_roi_pool_plan plan;
+  struct deform_roi_pool_blocks blocks;
+  struct deform_roi_pool_tiles tiles;
+  struct deform_roi_pool_memory memory;
 };
 
 #endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_ */

@@ -22,9 +22,9 @@ static inline struct range reach(float start, float bin, int64_t extent) {
 static struct deform_roi_pool_place place_of(const struct deform_roi_pool_args *a,
                                              const struct deform_roi_pool_bin *bin) {
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
-  const struct deform_roi_pool_roi *roi = &a->rois[bin->roi];
-  const struct range rows = reach(bin->y, roi->bin_h, a->H);
-  const struct range cols = reach(bin->x, roi->bin_w, a->W);
+  const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
+  const struct range rows = reach(bin->y, roi->bin_h, a->shape.H);
+  const struct range cols = reach(bin->x, roi->bin_w, a->shape.W);
   const int64_t top = rows.begin >> tiles->shift_h, left = cols.begin >> tiles->shift_w;
   const int64_t down = ((rows.end - 1) >> tiles->shift_h) - top + 1;
   const int64_t across = ((cols.end - 1) >> tiles->shift_w) - left + 1;
@@ -36,7 +36,8 @@ static struct deform_roi_pool_place place_of(const struct deform_roi_pool_args *
 }
 
 static struct range chunk_of(const struct deform_roi_pool_args *a, int64_t chunk) {
-  const int64_t bins = a->R * a->pooled_h * a->pooled_w, begin = chunk * a->tiles.chunk;
+  const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w,
+                begin = chunk * a->tiles.chunk;
   return (struct range){begin, begin + a->tiles.chunk < bins ? begin + a->tiles.chunk : bins};
 }
 
@@ -52,7 +53,7 @@ void MLUOP_VARIANT(deform_roi_pool_count)(const void *vargs, int64_t begin, int6
     memset(counts, 0, (size_t)tiles->lists * sizeof(*counts));
     uint32_t slopes = 0;
     for (int64_t i = bins.begin; i < bins.end; i++) {
-      struct deform_roi_pool_place place = place_of(a, &a->bins[i]);
+      struct deform_roi_pool_place place = place_of(a, &a->memory.bins[i]);
       place.slopes = slopes;
       if (place.list < tiles->count) slopes += (uint32_t)(place.down * place.across);
       tiles->places[i] = place;

@@ -29,56 +29,49 @@ enum { BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
 
 static void cut_blocks(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_blocks *blocks = &args->blocks;
-  const int64_t pixel_bytes = args->C * (args->is_half ? 2 : 4);
+  const int64_t pixel_bytes = args->shape.C * (args->shape.is_half ? 2 : 4);
   blocks->shift = 2;
   while (blocks->shift < 6 && pixel_bytes << (2 * blocks->shift + 2) <= BLOCK_BYTES)
     blocks->shift++;
   blocks->strip_shift = 0;
   while (pixel_bytes * STRIP_ROWS << (blocks->shift + blocks->strip_shift + 1) <=
              DEFORM_ROI_POOL_NEAR_BYTES &&
-         INT64_C(1) << (blocks->shift + blocks->strip_shift) < args->W) {
+         INT64_C(1) << (blocks->shift + blocks->strip_shift) < args->shape.W) {
     blocks->strip_shift++;
   }
-  blocks->down = ((args->H - 1) >> blocks->shift) + 1;
-  blocks->strips = ((args->W - 1) >> (blocks->shift + blocks->strip_shift)) + 1;
-  blocks->count = args->N * blocks->strips * blocks->down << blocks->strip_shift;
+  blocks->down = ((args->shape.H - 1) >> blocks->shift) + 1;
+  blocks->strips = ((args->shape.W - 1) >> (blocks->shift + blocks->strip_shift)) + 1;
+  blocks->count = args->shape.N * blocks->strips * blocks->down << blocks->strip_shift;
 }
 
 static bool worth_sorting(const struct deform_roi_pool_args *args) {
-  const int64_t map_bytes = args->N * args->H * args->W * args->C * (args->is_half ? 2 : 4);
+  const int64_t map_bytes =
+      args->shape.N * args->shape.H * args->shape.W * args->shape.C * (args->shape.is_half ? 2 : 4);
   return mluop_deform_roi_pool_bins(args) >= FEW_BINS && map_bytes > DEFORM_ROI_POOL_NEAR_BYTES &&
          args->blocks.count <= 4 * mluop_deform_roi_pool_bins(args);
 }
 
 /* ------------------------------------------------------------------------------- memory */
 
-static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-void *mluop_deform_roi_pool_take(struct deform_roi_pool_arena *arena, int64_t count, size_t size) {
-  void *taken = arena->memory != NULL ? arena->memory + arena->used : NULL;
-  arena->used += round_up((size_t)count * size);
-  return taken;
-}
-
 /* What puts the bins in order is not needed afterwards: the rest takes its memory. */
-static void lay_out(struct deform_roi_pool_args *args, int threads,
-                    struct deform_roi_pool_arena *arena) {
+static void lay_out(struct deform_roi_pool_args *args, int threads, struct mluop_arena *arena) {
   const int64_t bins = mluop_deform_roi_pool_bins(args);
-  args->rois = mluop_deform_roi_pool_take(arena, args->R, sizeof(*args->rois));
-  args->bins = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->bins));
+  args->memory.rois = mluop_take(arena, args->shape.R, sizeof(*args->memory.rois));
+  args->memory.bins = mluop_take(arena, bins, sizeof(*args->memory.bins));
   const size_t begin = arena->used;
   if (worth_sorting(args)) {
-    args->keys = mluop_deform_roi_pool_take(arena, bins, sizeof(*args->keys));
-    args->block_starts =
-        mluop_deform_roi_pool_take(arena, args->blocks.count, sizeof(*args->block_starts));
+    args->memory.keys = mluop_take(arena, bins, sizeof(*args->memory.keys));
+    args->memory.block_starts =
+        mluop_take(arena, args->blocks.count, sizeof(*args->memory.block_starts));
   }
   const size_t ordered = arena->used;
   arena->used = begin;
-  size_t work = (size_t)(args->max_taps_h + args->max_taps_w) * sizeof(struct deform_roi_pool_tap);
-  if (args->output != NULL) work += 2 * (size_t)args->C * sizeof(float);
-  if (args->grad_input != NULL) work += mluop_deform_roi_pool_lay_out_tiles(args, arena);
-  args->work_stride = round_up(work);
-  args->work = mluop_deform_roi_pool_take(arena, threads, args->work_stride);
+  size_t work =
+      (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct deform_roi_pool_tap);
+  if (args->data.output != NULL) work += 2 * (size_t)args->shape.C * sizeof(float);
+  if (args->data.grad_input != NULL) work += mluop_deform_roi_pool_lay_out_tiles(args, arena);
+  args->memory.work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
+  args->memory.work = mluop_take(arena, threads, args->memory.work_stride);
   if (arena->used < ordered) arena->used = ordered;
 }
 
@@ -86,7 +79,8 @@ static void lay_out(struct deform_roi_pool_args *args, int threads,
 
 /* See axis_taps; without a sampling_ratio a RoI may need every pixel of an axis. */
 static int64_t taps_of_axis(const struct deform_roi_pool_args *args, int64_t extent) {
-  return mluop_min(2 * extent, args->sampling_ratio > 0 ? 4 * args->sampling_ratio : INT64_MAX);
+  return mluop_min(2 * extent,
+                   args->shape.sampling_ratio > 0 ? 4 * args->shape.sampling_ratio : INT64_MAX);
 }
 
 /* Those of a bin of this size: two for each pixel that it lies on, as many as rounding may move it
@@ -103,34 +97,38 @@ static float larger(float most, float size) {
 }
 
 static float rois_at(const struct deform_roi_pool_args *args, int64_t i) {
-  return args->is_half ? mluop_half_to_float(((const uint16_t *)args->rois_data)[i])
-                       : ((const float *)args->rois_data)[i];
+  return args->shape.is_half ? mluop_half_to_float(((const uint16_t *)args->data.rois_data)[i])
+                             : ((const float *)args->data.rois_data)[i];
 }
 
 int64_t mluop_deform_roi_pool_look(struct deform_roi_pool_args *args, float *image) {
-  const float scale = args->spatial_scale;
-  const bool every_size =
-      taps_of_axis(args, args->H) <= FREE_TAPS && taps_of_axis(args, args->W) <= FREE_TAPS;
-  args->max_bin_h = args->max_bin_w = every_size ? FLT_MAX : 0.0f;
-  for (int64_t r = 0; r < args->R; r++) {
+  const float scale = args->shape.spatial_scale;
+  const bool every_size = taps_of_axis(args, args->shape.H) <= FREE_TAPS &&
+                          taps_of_axis(args, args->shape.W) <= FREE_TAPS;
+  args->plan.max_bin_h = args->plan.max_bin_w = every_size ? FLT_MAX : 0.0f;
+  for (int64_t r = 0; r < args->shape.R; r++) {
     *image = rois_at(args, r * 5);
-    if (!deform_roi_pool_has_image(*image, args->N)) return r;
+    if (!deform_roi_pool_has_image(*image, args->shape.N)) return r;
     if (every_size) continue;
     float edge[4];
     for (int i = 0; i < 4; i++)
       edge[i] = deform_roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale);
-    args->max_bin_w = larger(args->max_bin_w, (edge[2] - edge[0]) / (float)args->pooled_w);
-    args->max_bin_h = larger(args->max_bin_h, (edge[3] - edge[1]) / (float)args->pooled_h);
+    args->plan.max_bin_w =
+        larger(args->plan.max_bin_w, (edge[2] - edge[0]) / (float)args->shape.pooled_w);
+    args->plan.max_bin_h =
+        larger(args->plan.max_bin_h, (edge[3] - edge[1]) / (float)args->shape.pooled_h);
   }
-  return args->R;
+  return args->shape.R;
 }
 
 size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
-  args->max_taps_h = mluop_min(taps_of_axis(args, args->H), taps_of_bin(args->max_bin_h, args->H));
-  args->max_taps_w = mluop_min(taps_of_axis(args, args->W), taps_of_bin(args->max_bin_w, args->W));
+  args->plan.max_taps_h = mluop_min(taps_of_axis(args, args->shape.H),
+                                    taps_of_bin(args->plan.max_bin_h, args->shape.H));
+  args->plan.max_taps_w = mluop_min(taps_of_axis(args, args->shape.W),
+                                    taps_of_bin(args->plan.max_bin_w, args->shape.W));
   cut_blocks(args);
-  if (args->grad_input != NULL) mluop_deform_roi_pool_cut_tiles(args);
-  struct deform_roi_pool_arena arena = {NULL, 0};
+  if (args->data.grad_input != NULL) mluop_deform_roi_pool_cut_tiles(args);
+  struct mluop_arena arena = {NULL, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
   return arena.used;
 }
@@ -146,54 +144,57 @@ static double touched(float bin, int32_t grid, int64_t extent) {
 
 static double bin_pixels(const struct deform_roi_pool_args *args) {
   double pixels = 0.0;
-  for (int64_t r = 0; r < args->R; r++) {
-    const struct deform_roi_pool_roi *roi = &args->rois[r];
+  for (int64_t r = 0; r < args->shape.R; r++) {
+    const struct deform_roi_pool_roi *roi = &args->memory.rois[r];
     if (roi->grid_h <= 0 || roi->grid_w <= 0) continue;
-    pixels += touched(roi->bin_h, roi->grid_h, args->H) * touched(roi->bin_w, roi->grid_w, args->W);
+    pixels += touched(roi->bin_h, roi->grid_h, args->shape.H) *
+              touched(roi->bin_w, roi->grid_w, args->shape.W);
   }
-  return pixels / (double)args->R;
+  return pixels / (double)args->shape.R;
 }
 
 /* What to do if the tensors, of the map the part that bins need, do not fit the caches. Forward
    prefetches the rows of a map that is needed as a whole: with many pixels per bin, most come from
    the caches, and prefetching costs what it saves. */
 static void plan_for_caches(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
-  const double map = (double)(args->N * args->H * args->W);
-  const double bins = (double)mluop_deform_roi_pool_bins(args), visits = args->bin_pixels * bins;
+  const double map = (double)(args->shape.N * args->shape.H * args->shape.W);
+  const double bins = (double)mluop_deform_roi_pool_bins(args),
+               visits = args->plan.bin_pixels * bins;
   double pixels = bins + (visits < map ? visits : map);
-  if (args->grad_input != NULL) pixels += map;
-  const int64_t bytes = (int64_t)pixels * args->C * (args->is_half ? 2 : 4);
+  if (args->data.grad_input != NULL) pixels += map;
+  const int64_t bytes = (int64_t)pixels * args->shape.C * (args->shape.is_half ? 2 : 4);
   const int large = mluop_exceeds_caches(handle, bytes);
-  args->stream = large && !args->is_half;
-  args->in_place = args->grad_input != NULL && !large && !args->is_half && args->C >= 16;
-  args->look_ahead = large && args->output != NULL && args->keys != NULL &&
-                     args->bin_pixels < MANY_PIXELS && visits > 2.0 * map;
+  args->plan.stream = large && !args->shape.is_half;
+  args->plan.in_place =
+      args->data.grad_input != NULL && !large && !args->shape.is_half && args->shape.C >= 16;
+  args->plan.look_ahead = large && args->data.output != NULL && args->memory.keys != NULL &&
+                          args->plan.bin_pixels < MANY_PIXELS && visits > 2.0 * map;
 }
 
 void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
                                    void *scratch) {
-  struct deform_roi_pool_arena arena = {scratch, 0};
+  struct mluop_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
-  struct mluop_job job = {
-      .kernel = deform_roi_pool_locate[handle->isa],
-      .args = args,
-      .count = args->R,
-      .grain = mluop_deform_roi_pool_grain(LOCATE_COST * args->pooled_h * args->pooled_w),
-      .schedule = MLUOP_STATIC};
+  struct mluop_job job = {.kernel = deform_roi_pool_locate[handle->isa],
+                          .args = args,
+                          .count = args->shape.R,
+                          .grain = mluop_deform_roi_pool_grain(LOCATE_COST * args->shape.pooled_h *
+                                                               args->shape.pooled_w),
+                          .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
-  args->bin_pixels = bin_pixels(args);
+  args->plan.bin_pixels = bin_pixels(args);
   plan_for_caches(handle, args);
-  if (args->keys == NULL) return;
+  if (args->memory.keys == NULL) return;
   job.kernel = deform_roi_pool_sort[handle->isa];
   job.count = 1;
   mluop_parallel_for(handle, &job);
   job.kernel = deform_roi_pool_place[handle->isa];
-  job.count = args->R;
+  job.count = args->shape.R;
   mluop_parallel_for(handle, &job);
 }
 
 int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) {
-  const double floats = args->bin_pixels * (double)args->C;
+  const double floats = args->plan.bin_pixels * (double)args->shape.C;
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
@@ -205,7 +206,7 @@ static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, m
   const int64_t threads = mluop_num_threads(handle);
   const int64_t cost = mluop_deform_roi_pool_bin_cost(args) / parts;
   int64_t grain = mluop_deform_roi_pool_grain(cost);
-  if (args->look_ahead) {
+  if (args->plan.look_ahead) {
     grain = mluop_max(grain, items / (3 * threads));
   } else if (grain < items) {
     grain = mluop_max(1, mluop_min(grain, items / (16 * threads)));
@@ -215,8 +216,8 @@ static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, m
                                 .count = items,
                                 .grain = grain,
                                 .schedule = MLUOP_OWN_FIRST,
-                                .scratch = args->work,
-                                .scratch_stride = args->work_stride};
+                                .scratch = args->memory.work,
+                                .scratch_stride = args->memory.work_stride};
   mluop_parallel_for(handle, &job);
 }
 
@@ -231,7 +232,8 @@ void mluop_deform_roi_pool_run_forward(mluOpHandle_t handle, struct deform_roi_p
   const int64_t wanted = bins < FEW_PER_THREAD * threads ? mluop_div_up(threads, bins) : 1;
   const int64_t worth = mluop_deform_roi_pool_bin_cost(args) / DEFORM_ROI_POOL_SHARE_COST;
   const int64_t parts = mluop_max(1, mluop_min(wanted, worth));
-  args->part_channels = mluop_div_up(mluop_div_up(args->C, parts), PART_CHANNELS) * PART_CHANNELS;
-  args->parts = mluop_div_up(args->C, args->part_channels);
-  run(handle, args, deform_roi_pool_forward[handle->isa], args->parts);
+  args->plan.part_channels =
+      mluop_div_up(mluop_div_up(args->shape.C, parts), PART_CHANNELS) * PART_CHANNELS;
+  args->plan.parts = mluop_div_up(args->shape.C, args->plan.part_channels);
+  run(handle, args, deform_roi_pool_forward[handle->isa], args->plan.parts);
 }

@@ -40,18 +40,10 @@ static inline int64_t mluop_deform_roi_pool_grain(int64_t cost) {
 }
 
 static inline int64_t mluop_deform_roi_pool_bins(const struct deform_roi_pool_args *args) {
-  return args->R * args->pooled_h * args->pooled_w;
+  return args->shape.R * args->shape.pooled_h * args->shape.pooled_w;
 }
 
 /* What a bin costs on average, in nanoseconds. */
 int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args);
-
-/* Memory that is handed out from its beginning; without any, its size is found. */
-struct deform_roi_pool_arena {
-  char *memory;
-  size_t used;
-};
-
-void *mluop_deform_roi_pool_take(struct deform_roi_pool_arena *arena, int64_t count, size_t size);
 
 #endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_PLAN_H_ */

@@ -27,23 +27,24 @@ static inline void start_tile(const struct deform_roi_pool_args *a, int64_t numb
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
   const int64_t row = number / tiles->across, col = number % tiles->across;
   tile->image = row / tiles->down;
-  tile->rows = part_of(row % tiles->down, INT64_C(1) << tiles->shift_h, a->H);
-  tile->cols = part_of(col, INT64_C(1) << tiles->shift_w, a->W);
-  if (a->in_place) {
-    tile->stride = a->C;
-    tile->pitch = a->W * a->C;
-    tile->sums = (float *)a->grad_input + (tile->image * a->H + tile->rows.begin) * tile->pitch +
-                 tile->cols.begin * a->C;
+  tile->rows = part_of(row % tiles->down, INT64_C(1) << tiles->shift_h, a->shape.H);
+  tile->cols = part_of(col, INT64_C(1) << tiles->shift_w, a->shape.W);
+  if (a->plan.in_place) {
+    tile->stride = a->shape.C;
+    tile->pitch = a->shape.W * a->shape.C;
+    tile->sums = (float *)a->data.grad_input +
+                 (tile->image * a->shape.H + tile->rows.begin) * tile->pitch +
+                 tile->cols.begin * a->shape.C;
   } else {
-    tile->stride = a->C == 1 ? 1 : (a->C + VL - 1) / VL * VL;
+    tile->stride = a->shape.C == 1 ? 1 : (a->shape.C + VL - 1) / VL * VL;
     tile->pitch = (tile->cols.end - tile->cols.begin) * tile->stride;
     tile->sums = buffer;
   }
-  if (a->dense && !a->in_place) {
+  if (a->plan.dense && !a->plan.in_place) {
     const int64_t floats = (tile->rows.end - tile->rows.begin) * tile->pitch;
     memset(buffer, 0, (size_t)floats * sizeof(*buffer));
   }
-  memset(tile->touched, a->dense ? 0xff : 0,
+  memset(tile->touched, a->plan.dense ? 0xff : 0,
          (size_t)(tile->rows.end - tile->rows.begin) * sizeof(*tile->touched));
 }
 
@@ -73,30 +74,33 @@ MLUOP_INLINE void touch(struct tile *tile, int64_t row, uint64_t cols) {
 /* Stores a run of floats of the tile as elements from `at`. */
 MLUOP_INLINE void store_run(const struct deform_roi_pool_args *a, int64_t at, const float *sum,
                             int64_t count, int is_half) {
-  if (!is_half && a->stream) {
-    stream_run((float *)a->grad_input + at, sum, count);
+  if (!is_half && a->plan.stream) {
+    stream_run((float *)a->data.grad_input + at, sum, count);
     return;
   }
   int64_t c = 0;
-  for (; c + VL <= count; c += VL) vf_store_as(a->grad_input, at + c, vf_load(sum + c), is_half);
+  for (; c + VL <= count; c += VL)
+    vf_store_as(a->data.grad_input, at + c, vf_load(sum + c), is_half);
   if (c < count) {
     const vf rest = vf_load_part(sum + c, count - c);
-    vf_store_part_as(a->grad_input, at + c, rest, count - c, is_half);
+    vf_store_part_as(a->data.grad_input, at + c, rest, count - c, is_half);
   }
 }
 
 static inline int64_t pixel_of(const struct deform_roi_pool_args *a, const struct tile *tile,
                                int64_t row, int64_t col) {
-  return ((tile->image * a->H + tile->rows.begin + row) * a->W + tile->cols.begin + col) * a->C;
+  return ((tile->image * a->shape.H + tile->rows.begin + row) * a->shape.W + tile->cols.begin +
+          col) *
+         a->shape.C;
 }
 
 /* Stores zeros for `count` elements from `at`. */
 static inline void clear_run(const struct deform_roi_pool_args *a, int64_t at, int64_t count) {
-  const int64_t element = a->is_half ? 2 : 4;
-  if (a->stream) {
-    stream_zeros((float *)a->grad_input + at, count);
+  const int64_t element = a->shape.is_half ? 2 : 4;
+  if (a->plan.stream) {
+    stream_zeros((float *)a->data.grad_input + at, count);
   } else {
-    memset((char *)a->grad_input + at * element, 0, (size_t)(count * element));
+    memset((char *)a->data.grad_input + at * element, 0, (size_t)(count * element));
   }
 }
 
@@ -104,13 +108,13 @@ static inline void clear_run(const struct deform_roi_pool_args *a, int64_t at, i
 static inline void store_pixels(const struct deform_roi_pool_args *a, const struct tile *tile,
                                 int64_t row, struct range run) {
   /* Pixels that are as wide in the tile as in grad_input make one run of floats. */
-  const int whole = tile->stride == a->C;
+  const int whole = tile->stride == a->shape.C;
   const int64_t runs = whole ? 1 : run.end - run.begin;
-  const int64_t length = whole ? (run.end - run.begin) * a->C : a->C;
+  const int64_t length = whole ? (run.end - run.begin) * a->shape.C : a->shape.C;
   const float *sums = tile->sums + row * tile->pitch + run.begin * tile->stride;
   for (int64_t i = 0; i < runs; i++, sums += tile->stride) {
     const int64_t at = pixel_of(a, tile, row, run.begin + i);
-    if (a->is_half) {
+    if (a->shape.is_half) {
       store_run(a, at, sums, length, 1);
     } else {
       store_run(a, at, sums, length, 0);
@@ -128,7 +132,7 @@ static inline void store_tile(const struct deform_roi_pool_args *a, const struct
       const struct range run =
           first_run(left & (touched ? tile->touched[row] : ~tile->touched[row]));
       if (!touched) {
-        clear_run(a, pixel_of(a, tile, row, run.begin), (run.end - run.begin) * a->C);
+        clear_run(a, pixel_of(a, tile, row, run.begin), (run.end - run.begin) * a->shape.C);
       } else {
         store_pixels(a, tile, row, run);
       }
@@ -157,8 +161,8 @@ MLUOP_INLINE int keeps_slopes(const struct deform_roi_pool_args *a, int64_t list
 enum { PREFETCH_GRADIENT = 1 << 12 };
 
 MLUOP_INLINE void prefetch_gradient(const struct deform_roi_pool_args *a, int64_t entry) {
-  const int64_t bytes = a->C * (a->is_half ? 2 : 4);
-  const char *gradient = (const char *)a->grad_output + a->bins[entry].index * bytes;
+  const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
+  const char *gradient = (const char *)a->data.grad_output + a->memory.bins[entry].index * bytes;
   for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
 }
 

@@ -30,9 +30,9 @@ enum { LIST_COST = 15, CLEARED_BYTES = 128 };
 
 static void count_tiles(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
-  tiles->down = ((args->H - 1) >> tiles->shift_h) + 1;
-  tiles->across = ((args->W - 1) >> tiles->shift_w) + 1;
-  tiles->count = args->N * tiles->down * tiles->across;
+  tiles->down = ((args->shape.H - 1) >> tiles->shift_h) + 1;
+  tiles->across = ((args->shape.W - 1) >> tiles->shift_w) + 1;
+  tiles->count = args->shape.N * tiles->down * tiles->across;
 }
 
 /* Whether a side of a tile, and the tile with it, may be doubled. */
@@ -40,7 +40,8 @@ static bool may_double(const struct deform_roi_pool_args *args, int side_shift, 
   const int shift = args->tiles.shift_h + args->tiles.shift_w + 1;
   const int64_t side = INT64_C(1) << side_shift;
   return side < extent && side < DEFORM_ROI_POOL_TILE_SIDE &&
-         INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS && args->C << shift <= TILE_FLOATS;
+         INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS &&
+         args->shape.C << shift <= TILE_FLOATS;
 }
 
 /* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: the
@@ -48,14 +49,14 @@ static bool may_double(const struct deform_roi_pool_args *args, int side_shift, 
 void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
   tiles->shift_h = tiles->shift_w = 0;
-  while (tiles->shift_h < TILE_SHIFT_H && may_double(args, tiles->shift_h, args->H)) {
+  while (tiles->shift_h < TILE_SHIFT_H && may_double(args, tiles->shift_h, args->shape.H)) {
     tiles->shift_h++;
   }
-  while (may_double(args, tiles->shift_w, args->W)) tiles->shift_w++;
-  while (may_double(args, tiles->shift_h, args->H)) tiles->shift_h++;
+  while (may_double(args, tiles->shift_w, args->shape.W)) tiles->shift_w++;
+  while (may_double(args, tiles->shift_h, args->shape.H)) tiles->shift_h++;
   count_tiles(args);
   while (tiles->count < MIN_TILES &&
-         args->C << (tiles->shift_h + tiles->shift_w) > LEAST_TILE_FLOATS &&
+         args->shape.C << (tiles->shift_h + tiles->shift_w) > LEAST_TILE_FLOATS &&
          tiles->shift_h + tiles->shift_w > 0) {
     if (tiles->shift_w >= tiles->shift_h) {
       tiles->shift_w--;
@@ -69,29 +70,27 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
   tiles->max_tiles = mluop_min(mluop_max(MAX_TILES, FEW_ENTRIES / bins), UINT32_MAX / bins);
   tiles->max_entries =
       mluop_min(bins * tiles->max_tiles,
-                bins * (ENTRIES_PER_BIN + args->C / CHANNELS_PER_ENTRY) + FREE_ENTRIES);
-  tiles->lists = tiles->count + args->N;
+                bins * (ENTRIES_PER_BIN + args->shape.C / CHANNELS_PER_ENTRY) + FREE_ENTRIES);
+  tiles->lists = tiles->count + args->shape.N;
   tiles->chunk = mluop_max(mluop_max(CHUNK_BINS, tiles->lists / 2), mluop_div_up(bins, MAX_CHUNKS));
   tiles->chunks = mluop_div_up(bins, tiles->chunk);
 }
 
 size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
-                                           struct deform_roi_pool_arena *arena) {
+                                           struct mluop_arena *arena) {
   struct deform_roi_pool_tiles *tiles = &args->tiles;
   const int64_t bins = mluop_deform_roi_pool_bins(args);
-  tiles->places = mluop_deform_roi_pool_take(arena, bins, sizeof(*tiles->places));
-  tiles->entries = mluop_deform_roi_pool_take(arena, tiles->max_entries, sizeof(*tiles->entries));
-  tiles->next =
-      mluop_deform_roi_pool_take(arena, tiles->chunks * tiles->lists, sizeof(*tiles->next));
-  tiles->starts = mluop_deform_roi_pool_take(arena, tiles->lists + 1, sizeof(*tiles->starts));
-  tiles->chunk_slopes =
-      mluop_deform_roi_pool_take(arena, tiles->chunks, sizeof(*tiles->chunk_slopes));
-  if (args->offset != NULL) {
-    tiles->slopes = mluop_deform_roi_pool_take(arena, tiles->max_entries, sizeof(*tiles->slopes));
+  tiles->places = mluop_take(arena, bins, sizeof(*tiles->places));
+  tiles->entries = mluop_take(arena, tiles->max_entries, sizeof(*tiles->entries));
+  tiles->next = mluop_take(arena, tiles->chunks * tiles->lists, sizeof(*tiles->next));
+  tiles->starts = mluop_take(arena, tiles->lists + 1, sizeof(*tiles->starts));
+  tiles->chunk_slopes = mluop_take(arena, tiles->chunks, sizeof(*tiles->chunk_slopes));
+  if (args->data.offset != NULL) {
+    tiles->slopes = mluop_take(arena, tiles->max_entries, sizeof(*tiles->slopes));
   }
-  const int64_t stride = mluop_div_up(args->C, 16) * 16;
+  const int64_t stride = mluop_div_up(args->shape.C, 16) * 16;
   tiles->buffer_bytes = (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
-  const int64_t taps = DEFORM_ROI_POOL_BATCH_TAPS + args->max_taps_h + args->max_taps_w;
+  const int64_t taps = DEFORM_ROI_POOL_BATCH_TAPS + args->plan.max_taps_h + args->plan.max_taps_w;
   return tiles->buffer_bytes + sizeof(struct deform_roi_pool_batch) +
          (size_t)taps * sizeof(struct deform_roi_pool_tap);
 }
@@ -119,10 +118,10 @@ static void list_bins(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
 /* Each thread clears one range of memory: that is as fast as the caches are, which short runs by
    turns are not. */
 static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
-  const int64_t bytes = args->W * args->C * (int64_t)sizeof(float);
+  const int64_t bytes = args->shape.W * args->shape.C * (int64_t)sizeof(float);
   const struct mluop_job job = {.kernel = deform_roi_pool_clear[handle->isa],
                                 .args = args,
-                                .count = args->N * args->H,
+                                .count = args->shape.N * args->shape.H,
                                 .grain = mluop_deform_roi_pool_grain(bytes / CLEARED_BYTES),
                                 .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
@@ -130,43 +129,55 @@ static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args)
 
 /* How many bins touch a pixel, on average and roughly. */
 static double visits_per_pixel(const struct deform_roi_pool_args *args) {
-  const double visits = args->bin_pixels * (double)mluop_deform_roi_pool_bins(args);
-  return visits / (double)(args->N * args->H * args->W);
+  const double visits = args->plan.bin_pixels * (double)mluop_deform_roi_pool_bins(args);
+  return visits / (double)(args->shape.N * args->shape.H * args->shape.W);
 }
 
 /* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. Large bins are
    sorted as well: their slopes then come from many tiles, and not from one thread each. */
-static bool worth_sorting(const struct deform_roi_pool_args *args) {
+static bool worth_sorting(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct deform_roi_pool_args *args = vargs;
   const double visits = visits_per_pixel(args);
-  if (args->offset == NULL || args->C < FEW_CHANNELS) return visits >= too_many_visits;
-  return visits >= many_visits || args->bin_pixels >= large_bin;
+  if (args->data.offset == NULL || args->shape.C < FEW_CHANNELS) return visits >= too_many_visits;
+  return visits >= many_visits || args->plan.bin_pixels >= large_bin;
 }
+
+/* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
+static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct deform_roi_pool_args *args = vargs;
+  const struct deform_roi_pool_shape *shape = &args->shape;
+  const int64_t items = args->tiles.count, shares = 16 * (int64_t)mluop_num_threads(machine);
+  args->plan.dense = args->plan.in_place || visits_per_pixel(args) >= 1.0;
+  int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
+  if (!args->plan.in_place) cost += shape->N * shape->H * shape->W * shape->C / 16;
+  int64_t grain = mluop_deform_roi_pool_grain(cost / items);
+  if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
+  job->count = items;
+  job->grain = grain;
+  job->schedule = MLUOP_OWN_FIRST;
+  job->scratch = args->memory.work;
+  job->scratch_stride = args->memory.work_stride;
+}
+
+/* Few bins mostly wait for memory: in two jobs their work is shared out better. */
+static void plan_bins(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct deform_roi_pool_args *args = vargs;
+  if (visits_per_pixel(args) < 1.0 && args->shape.C >= FEW_CHANNELS) args->tiles.slopes = NULL;
+  plan_pixels(vargs, machine, job);
+}
+
+static const struct mluop_way ways[] = {
+    {"by_pixel", NULL, worth_sorting, plan_pixels, deform_roi_pool_add_pixels},
+    {"general", NULL, NULL, plan_bins, deform_roi_pool_add_bins}};
 
 void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
   list_bins(handle, args);
-  if (args->in_place) clear(handle, args);
-  const bool by_pixel = worth_sorting(args);
-  const bool few_visits = visits_per_pixel(args) < 1.0;
-  args->dense = args->in_place || !few_visits;
-  /* Few bins mostly wait for memory: in two jobs their work is shared out better. */
-  if (!by_pixel && few_visits && args->C >= FEW_CHANNELS) args->tiles.slopes = NULL;
-  const int64_t items = args->tiles.count;
-  const int64_t shares = 16 * (int64_t)mluop_num_threads(handle);
-  int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
-  if (!args->in_place) cost += args->N * args->H * args->W * args->C / 16;
-  /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
-  int64_t grain = mluop_deform_roi_pool_grain(cost / items);
-  if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
-  const struct mluop_job job = {.kernel = by_pixel ? deform_roi_pool_add_pixels[handle->isa]
-                                                   : deform_roi_pool_add_bins[handle->isa],
-                                .args = args,
-                                .count = items,
-                                .grain = grain,
-                                .schedule = MLUOP_OWN_FIRST,
-                                .scratch = args->work,
-                                .scratch_stride = args->work_stride};
+  if (args->plan.in_place) clear(handle, args);
+  struct mluop_job job = {.kernel = NULL};
+  mluop_plan(handle, "deform_roi_pool_backward", ways, args, &job);
   mluop_parallel_for(handle, &job);
-  if (args->offset != NULL) {
+  if (args->data.offset != NULL) {
     mluop_deform_roi_pool_run_bins(handle, args, deform_roi_pool_grad_offset[handle->isa]);
   }
 }

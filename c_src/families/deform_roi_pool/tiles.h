@@ -10,7 +10,7 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args);
 
 /* Takes the memory of the lists; returns the bytes that each thread needs for a tile. */
 size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
-                                           struct deform_roi_pool_arena *arena);
+                                           struct mluop_arena *arena);
 
 /* Computes the gradients. */
 void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args);
