@@ -22,3 +22,25 @@ def run_python(code: str, **environment: str) -> tuple[str, str]:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
+
+
+# A call with large arrays, in address space for what the process has already and 1 GiB more.
+LIMIT = """
+    import resource, numpy as np, pymluops
+    {imports}
+    pymluops.default_handle()
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, resource.RLIM_INFINITY))
+    large = np.broadcast_to(np.float32(1), (1, 20000, 20000, 4))  # 6 GiB if it were copied
+    small = np.ones((1, 1, 1, 1), np.float32)
+    try:
+        {call}
+    except pymluops.MluOpError as error:
+        print(type(error).__name__, error)
+"""
+
+
+def said_without_memory(call: str, imports: str = "") -> str:
+    """Return the error of a call in a process that has no memory to copy large arrays."""
+    return run_python(LIMIT.format(imports=imports, call=call))[0]

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from interpreter import said_without_memory
 from python_calls import CALLS, same
 
 import pymluops
@@ -99,3 +100,9 @@ def test_names_of_modules_still_work():
 
     assert masked_im2col_forward is reference.masked.masked_im2col_forward
     assert masked_im2col_forward is reference.masked_im2col_forward
+
+
+def test_a_copy_that_does_not_fit_is_an_error():
+    call = "pymluops.masked_im2col_forward(large.transpose(0, 3, 1, 2), [0], [0], kernel_size=1)"
+    expected = "AllocFailedError [mluOpMaskedIm2colForward] feature: no memory for shape (1, 4, 2"
+    assert said_without_memory(call).startswith(expected)
