@@ -183,6 +183,8 @@ def main() -> None:
     chosen = parser.parse_args()
     mutants = every_rule() if chosen.every_rule else listed()
     mutants = [m for m in mutants if all(part in m["name"] for part in chosen.names)]
+    if not mutants:
+        parser.error(f"no mutant has {' and '.join(chosen.names)} in its name")
     begin = time.monotonic()
     prepare()
     if suite_fails(""):
