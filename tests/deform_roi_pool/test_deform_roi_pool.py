@@ -153,6 +153,14 @@ def test_ways_of_the_backward(way: str, handle: pymluops.Handle, rng: np.random.
     check_call(replace(call, offset=None), handle, rng, FLOAT_BAR)
 
 
+def test_a_large_bin_of_a_larger_map(handle: pymluops.Handle, rng: np.random.Generator) -> None:
+    """It is sorted by pixel, though most pixels of the map have nothing."""
+    call = random_call(rng, (1, 64, 64, 128), 1, pooled=(1, 1), scale=1.0, offset=GIVEN)
+    call = replace(call, rois=np.array([[0, 9, 13, 50, 54]], np.float32))
+    check_call(call, handle, rng, FLOAT_BAR)
+    check_call(as_half(call), handle, rng, HALF_BAR)
+
+
 @pytest.mark.parametrize("ratio", [1, 0])
 @pytest.mark.parametrize("offset", [None, GIVEN], ids=["plain", "offset"])
 def test_bins_of_the_whole_map_among_very_many(
