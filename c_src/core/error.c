@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -11,14 +14,24 @@ enum { MESSAGE_SIZE = 512 };
 
 __extension__ static __thread char last_message[MESSAGE_SIZE];
 
-/* The process-wide logger: documented global state, guarded by the mutex. */
+/* The process-wide logger: documented global state, guarded by the mutex. Threads that are inside a
+   callback are counted by the turn that it was set in, even or odd: who replaces it waits for those
+   and not for the ones that come after. */
 static pthread_mutex_t logger_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t callback_left = PTHREAD_COND_INITIALIZER;
 static pthread_once_t logger_once = PTHREAD_ONCE_INIT;
 static struct {
   mluOpCpuLogCallback_t callback;
   void *user_data;
   mluOpCpuLogLevel_t min_level;
-} logger = {NULL, NULL, MLUOP_CPU_LOG_WARNING};
+  int turn;
+  int inside[2];
+} logger = {.min_level = MLUOP_CPU_LOG_WARNING};
+
+enum { OUTSIDE = -1 };
+
+/* The turn of the callback that this thread is inside of. */
+__extension__ static __thread int own_turn = OUTSIDE;
 
 static void read_level_from_environment(void) {
   const char *text = getenv("MLUOP_MIN_VLOG_LEVEL");
@@ -32,10 +45,16 @@ static void read_level_from_environment(void) {
 static void lock_mutex(void) { pthread_mutex_lock(&logger_mutex); }
 static void unlock_mutex(void) { pthread_mutex_unlock(&logger_mutex); }
 
-/* A thread that holds the mutex does not exist in a forked child: nobody may hold it then. */
+/* Threads that hold the mutex or are inside a callback do not exist in a forked child. */
+static void start_in_child(void) {
+  for (int turn = 0; turn < 2; turn++) logger.inside[turn] = own_turn == turn;
+  pthread_cond_init(&callback_left, NULL);
+  unlock_mutex();
+}
+
 static void start_logger(void) {
   read_level_from_environment();
-  pthread_atfork(lock_mutex, unlock_mutex, unlock_mutex);
+  pthread_atfork(lock_mutex, unlock_mutex, start_in_child);
 }
 
 static void lock_logger(void) {
@@ -43,28 +62,56 @@ static void lock_logger(void) {
   lock_mutex();
 }
 
+static void leave_callback(void) {
+  lock_mutex();
+  if (--logger.inside[own_turn] == 0) pthread_cond_broadcast(&callback_left);
+  unlock_mutex();
+  own_turn = OUTSIDE;
+}
+
+/* Without the signal that writing to a pipe without a reader raises: it would end the process. */
+static void write_line(mluOpCpuLogLevel_t level, const char *message) {
+  static const char *const names[] = {"INFO", "WARNING", "ERROR"};
+  const struct timespec at_once = {0, 0};
+  sigset_t broken_pipe, pending, mask;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, &mask);
+  sigpending(&pending);
+  fprintf(stderr, "mluops %s: %s\n", names[level], message);
+  if (!sigismember(&pending, SIGPIPE)) sigtimedwait(&broken_pipe, NULL, &at_once);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
 static void log_line(mluOpCpuLogLevel_t level, const char *message) {
+  if (own_turn != OUTSIDE) return; /* a callback that logs would be called for ever */
   lock_logger();
   const mluOpCpuLogCallback_t callback = logger.callback;
   void *user_data = logger.user_data;
   const bool wanted = level >= logger.min_level;
+  if (wanted && callback != NULL) {
+    own_turn = logger.turn;
+    logger.inside[own_turn]++;
+  }
   unlock_mutex();
-  if (!wanted) return;
-  if (callback != NULL) {
+  if (own_turn != OUTSIDE) {
     callback(level, message, user_data);
-  } else {
-    static const char *const names[] = {"INFO", "WARNING", "ERROR"};
-    fprintf(stderr, "mluops %s: %s\n", names[level], message);
+    leave_callback();
+  } else if (wanted) {
+    write_line(level, message);
   }
 }
 
 mluOpStatus_t mluop_fail(mluOpStatus_t status, const char *api, const char *text, ...) {
-  const int used = snprintf(last_message, MESSAGE_SIZE, "[%s] ", api);
+  char message[MESSAGE_SIZE];
+  const int used = snprintf(message, MESSAGE_SIZE, "[%s] ", api);
   va_list values;
   va_start(values, text);
-  vsnprintf(last_message + used, (size_t)(MESSAGE_SIZE - used), text, values);
+  vsnprintf(message + used, (size_t)(MESSAGE_SIZE - used), text, values);
   va_end(values);
-  log_line(MLUOP_CPU_LOG_ERROR, last_message);
+  strcpy(last_message, message);
+  log_line(MLUOP_CPU_LOG_ERROR, message);
+  strcpy(last_message, message); /* a callback may have failed itself meanwhile */
   return status;
 }
 
@@ -78,6 +125,11 @@ mluOpStatus_t mluOpCpuSetLogCallback(mluOpCpuLogCallback_t callback, void *user_
   lock_logger();
   logger.callback = callback;
   logger.user_data = user_data;
+  const int replaced = logger.turn;
+  logger.turn = !replaced;
+  while (own_turn == OUTSIDE && logger.inside[replaced] > 0) {
+    pthread_cond_wait(&callback_left, &logger_mutex);
+  }
   unlock_mutex();
   return MLUOP_STATUS_SUCCESS;
 }

@@ -2,10 +2,12 @@
 /* The last message of each thread; the log callback, its level, and the environment variable. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -152,6 +154,107 @@ static void many_threads_log_at_once(void) {
   OK(mluOpCpuSetLogCallback(NULL, NULL));
 }
 
+/* ------------------------------------------------------------------ what a callback may do */
+
+static void fail_in_callback(mluOpCpuLogLevel_t level, const char *message, void *user_data) {
+  (void)level;
+  CHECK_TEXT("[mluOpDestroy] handle is NULL", message);
+  CHECK_TEXT(message, mluOpCpuGetLastErrorMessage());
+  BAD_TEXT("[mluOpCreate] handle is NULL", mluOpCreate(NULL));
+  CHECK_TEXT("[mluOpDestroy] handle is NULL", message);
+  ++*(int *)user_data;
+}
+
+static void errors_in_a_callback_hide_no_other(void) {
+  int lines = 0;
+  OK(mluOpCpuSetLogLevel(MLUOP_CPU_LOG_ERROR));
+  OK(mluOpCpuSetLogCallback(fail_in_callback, &lines));
+  BAD_TEXT("[mluOpDestroy] handle is NULL", mluOpDestroy(NULL));
+  CHECK_EQ(1, lines); /* what fails in a callback is not logged */
+  OK(mluOpCpuSetLogCallback(NULL, NULL));
+}
+
+static void remove_itself(mluOpCpuLogLevel_t level, const char *message, void *user_data) {
+  (void)level;
+  (void)message;
+  ++*(int *)user_data;
+  OK(mluOpCpuSetLogCallback(NULL, NULL));
+  OK(mluOpCpuSetLogLevel(MLUOP_CPU_LOG_OFF));
+}
+
+static void a_callback_may_replace_itself(void) {
+  int lines = 0;
+  OK(mluOpCpuSetLogLevel(MLUOP_CPU_LOG_ERROR));
+  OK(mluOpCpuSetLogCallback(remove_itself, &lines));
+  BAD(mluOpDestroy(NULL));
+  BAD(mluOpDestroy(NULL));
+  CHECK_EQ(1, lines);
+  OK(mluOpCpuSetLogCallback(NULL, NULL));
+}
+
+static void pause_for(long microseconds) {
+  const struct timespec time = {0, microseconds * 1000};
+  nanosleep(&time, NULL);
+}
+
+/* Where a callback says that it is in it, and whether it is still wanted. */
+struct visit {
+  int inside, wanted, stop;
+};
+
+static void look_around(mluOpCpuLogLevel_t level, const char *message, void *user_data) {
+  (void)level;
+  (void)message;
+  struct visit *visit = user_data;
+  CHECK(__atomic_load_n(&visit->wanted, __ATOMIC_SEQ_CST));
+  __atomic_fetch_add(&visit->inside, 1, __ATOMIC_SEQ_CST);
+  pause_for(200);
+  CHECK(__atomic_load_n(&visit->wanted, __ATOMIC_SEQ_CST));
+}
+
+static void *fail_until_told(void *argument) {
+  struct visit *visit = argument;
+  while (!__atomic_load_n(&visit->stop, __ATOMIC_SEQ_CST)) BAD(mluOpDestroy(NULL));
+  return NULL;
+}
+
+/* The callbacks of every second round have their own data: threads come all the time. */
+static void a_replaced_callback_has_been_left(void) {
+  struct visit other = {0, 1, 0};
+  OK(mluOpCpuSetLogLevel(MLUOP_CPU_LOG_ERROR));
+  OK(mluOpCpuSetLogCallback(look_around, &other));
+  pthread_t threads[WORKERS];
+  for (int i = 0; i < WORKERS; i++) pthread_create(&threads[i], NULL, fail_until_told, &other);
+  for (int round = 0; round < 50; round++) {
+    struct visit visit = {0, 1, 0};
+    OK(mluOpCpuSetLogCallback(look_around, &visit));
+    while (__atomic_load_n(&visit.inside, __ATOMIC_SEQ_CST) == 0) pause_for(10);
+    OK(mluOpCpuSetLogCallback(look_around, &other));
+    __atomic_store_n(&visit.wanted, 0, __ATOMIC_SEQ_CST);
+  }
+  __atomic_store_n(&other.stop, 1, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < WORKERS; i++) pthread_join(threads[i], NULL);
+  OK(mluOpCpuSetLogCallback(NULL, NULL));
+}
+
+static void a_closed_pipe_ends_nothing(void) {
+  int ends[2];
+  CHECK_EQ(0, pipe(ends));
+  close(ends[0]);
+  const int saved = dup(2);
+  dup2(ends[1], 2);
+  OK(mluOpCpuSetLogLevel(MLUOP_CPU_LOG_ERROR));
+  BAD(mluOpDestroy(NULL));
+  dup2(saved, 2);
+  close(saved);
+  close(ends[1]);
+  sigset_t pending, blocked;
+  sigpending(&pending);
+  CHECK(!sigismember(&pending, SIGPIPE));
+  pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+  CHECK(!sigismember(&blocked, SIGPIPE));
+}
+
 static const struct test tests[] = {
     TEST(no_message_before_the_first_error),
     TEST(success_keeps_the_last_message),
@@ -160,6 +263,10 @@ static const struct test tests[] = {
     TEST(the_level_silences),
     TEST(without_a_callback_lines_go_to_stderr),
     TEST(many_threads_log_at_once),
+    TEST(errors_in_a_callback_hide_no_other),
+    TEST(a_callback_may_replace_itself),
+    TEST(a_replaced_callback_has_been_left),
+    TEST(a_closed_pipe_ends_nothing),
 };
 
 /* The variable is read once per process: it is tested in children, before this one logs. */
