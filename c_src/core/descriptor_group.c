@@ -20,6 +20,18 @@ static mluOpStatus_t check_group(const char *api, mluOpTensorDescriptor_t *group
   return MLUOP_STATUS_SUCCESS;
 }
 
+/* No two places hold the same descriptor. */
+static mluOpStatus_t check_distinct(const char *api, mluOpTensorDescriptor_t *group[], int n) {
+  for (int i = 1; i < n; i++) {
+    for (int j = 0; j < i; j++) {
+      if (*group[i] != *group[j]) continue;
+      return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                        "group_descs[%d] points to the same descriptor as group_descs[%d]", i, j);
+    }
+  }
+  return MLUOP_STATUS_SUCCESS;
+}
+
 mluOpStatus_t mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[],
                                                 const int desc_num) {
   mluOpStatus_t status =
@@ -40,8 +52,9 @@ mluOpStatus_t mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t *group_d
 
 mluOpStatus_t mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[],
                                                  const int desc_num) {
-  const mluOpStatus_t status =
-      check_group("mluOpDestroyGroupTensorDescriptors", group_descs, desc_num, true);
+  static const char api[] = "mluOpDestroyGroupTensorDescriptors";
+  mluOpStatus_t status = check_group(api, group_descs, desc_num, true);
+  if (status == MLUOP_STATUS_SUCCESS) status = check_distinct(api, group_descs, desc_num);
   if (status != MLUOP_STATUS_SUCCESS) return status;
   for (int i = 0; i < desc_num; i++) mluOpDestroyTensorDescriptor(*group_descs[i]);
   return MLUOP_STATUS_SUCCESS;

@@ -135,6 +135,11 @@ static void group_arguments_are_checked(void) {
   BAD(mluOpSetGroupTensorDescriptors(group, layouts, NULL, dim_nbs, all_dims, GROUP));
   BAD(mluOpSetGroupTensorDescriptors(group, layouts, dtypes, NULL, all_dims, GROUP));
   BAD(mluOpSetGroupTensorDescriptors(group, layouts, dtypes, dim_nbs, NULL, GROUP));
+  mluOpTensorDescriptor_t copy = descs[0], *twice[GROUP] = {&descs[0], &descs[1], &copy};
+  BAD_TEXT(
+      "[mluOpDestroyGroupTensorDescriptors] group_descs[2] points to the same descriptor as "
+      "group_descs[0]",
+      mluOpDestroyGroupTensorDescriptors(twice, GROUP));
   OK(mluOpDestroyGroupTensorDescriptors(group, GROUP));
 }
 
