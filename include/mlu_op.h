@@ -29,7 +29,10 @@
  *     otherwise. A function that fails changes nothing: neither a descriptor, nor an output, nor a
  *     variable that an out-pointer points to.
  *   - Each failure leaves a message on its thread: see mluOpCpuGetLastErrorMessage in
- *     mlu_op_cpu.h. Nothing here ends the process.
+ *     mlu_op_cpu.h. The library never ends the process; "What the library does to your process" in
+ *     docs/c-api.md says what it does to it, and when the system or OpenMP may end it.
+ *   - Operators compute in the floating-point state that a program starts with, whatever the state
+ *     of the caller is, and leave that as it was. A caller needs 64 KiB of stack.
  *   - Who creates an object destroys it, once. The library keeps no pointer to an argument after a
  *     call, but for the queue of mluOpSetQueue, which it never follows.
  *   - An operator is complete when its call returns. Tensors are in ordinary memory.
@@ -39,7 +42,8 @@
  *   - Data that another thread changes during a call makes results meaningless, and nothing worse.
  *   - A handle or descriptor may be used by one thread at a time (reading a descriptor, as
  *     operators do, by several); different ones by different threads at once.
- *   - A forked child may go on using handles and descriptors; its operators run on one thread.
+ *   - A forked child may go on using handles and descriptors; until it calls exec, its operators
+ *     run on one thread, also if it was the child that loaded the library.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -183,7 +187,7 @@ typedef struct mluOpCarafeStruct *mluOpCarafeDescriptor_t;
  */
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t *handle);
 
-/** Destroys a handle and the memory that its operators worked in. */
+/** Destroys a handle and the memory that its operators worked in. It ends no threads. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
 
 /** Exists for programs that call it. Does nothing: a handle keeps no copy of what may change. */
@@ -282,7 +286,8 @@ mluOpCreateGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[], const 
 /**
  * Destroys several tensor descriptors, all or none.
  *
- * @return MLUOP_STATUS_BAD_PARAM for desc_num <= 0, or a NULL pointer or descriptor among them.
+ * @return MLUOP_STATUS_BAD_PARAM for desc_num <= 0, a NULL pointer or descriptor among them, or a
+ *         descriptor that is there twice.
  */
 mluOpStatus_t MLUOP_WIN_API
 mluOpDestroyGroupTensorDescriptors(mluOpTensorDescriptor_t *group_descs[], const int desc_num);

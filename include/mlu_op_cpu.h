@@ -31,7 +31,8 @@ typedef enum {
  * @param user_data  The pointer given to mluOpCpuSetLogCallback.
  *
  * It is called on the thread that made the failing call, and may be called by several threads at
- * once. It may call mluOpCpuGetLastErrorMessage, but no function that can fail.
+ * once. It must return, and may call every function here, also one that fails: such an error is not
+ * logged, and the text of the error that is being logged is the last one again afterwards.
  */
 typedef void (*mluOpCpuLogCallback_t)(mluOpCpuLogLevel_t level, const char *message,
                                       void *user_data);
@@ -51,8 +52,9 @@ const char *MLUOP_WIN_API mluOpCpuGetLastErrorMessage(void);
  * @param callback   NULL restores the default (one line per message on stderr).
  * @param user_data  Passed to the callback as it is.
  *
- * Safe to call at any time; a line that another thread is logging meanwhile goes to the old or to
- * the new callback, each with its own user_data.
+ * Safe to call at any time. When it returns, no other thread is inside the callback that was
+ * replaced, and none will be: its user_data may be freed. So hold no lock that the callback takes,
+ * too. Within a callback, it does not wait for other threads that are inside it.
  */
 mluOpStatus_t MLUOP_WIN_API mluOpCpuSetLogCallback(mluOpCpuLogCallback_t callback, void *user_data);
 
@@ -72,7 +74,8 @@ mluOpCpuLogLevel_t MLUOP_WIN_API mluOpCpuGetLogLevel(void);
  * Sets how many threads the operators called with this handle may use.
  *
  * @param num_threads  0 restores the default: every core that the process may use, or
- *                     OMP_NUM_THREADS where that is set. More than 1024 are taken as 1024. Results
+ *                     OMP_NUM_THREADS where that is set. More than four for each processor that
+ *                     the process could run on when the handle was made are taken as that. Results
  *                     do not depend on it, and little work wakes no thread.
  *
  * @return MLUOP_STATUS_BAD_PARAM for a NULL handle or a negative number.
@@ -81,11 +84,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_
 
 /**
  * Tells how many threads the next operator called with this handle may use: 1 in a forked child,
- * where threads are not used.
+ * in a parallel region of OpenMP (unless nested ones are allowed) and in a build without threads,
+ * never more than OMP_THREAD_LIMIT.
  *
  * @return MLUOP_STATUS_BAD_PARAM for a NULL handle or a NULL num_threads.
  */
 mluOpStatus_t MLUOP_WIN_API mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads);
+
+/**
+ * Ends the OpenMP threads that wait for the calling thread's next parallel region, so that a leak
+ * checker finds none, or fork copies none. They are the application's as well as the library's:
+ * with them goes what the application keeps in them (threadprivate). Nothing else ends threads, not
+ * even mluOpDestroy. The next operator or region makes new ones. LLVM's runtime may keep them.
+ *
+ * @return MLUOP_STATUS_NOT_SUPPORTED in a parallel region.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuEndThreads(void);
 
 /**
  * The instruction set of the kernels that this handle uses: "baseline", "avx2" or "avx512" on

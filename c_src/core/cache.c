@@ -21,7 +21,7 @@ static pthread_once_t cache_once = PTHREAD_ONCE_INIT;
 
 static void read_cache_bytes(void) {
   long long kilobytes = 0;
-  FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+  FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
   if (file != NULL) {
     if (fscanf(file, "%lldK", &kilobytes) != 1) kilobytes = 0;
     fclose(file);

@@ -241,6 +241,7 @@ bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rule
   for (const struct mluop_rule *rule = rules; rule->check != CHECK_END; rule++) {
     if (!check_rule(call, rule, status)) return false;
   }
+  if (call->handle != NULL) mluop_begin_call(call->handle);
   return true;
 }
 

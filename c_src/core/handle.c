@@ -3,8 +3,15 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "threads.h"
 
-enum { SCRATCH_ALIGNMENT = 64 };
+enum {
+  SCRATCH_ALIGNMENT = 64,
+  /* Scratch of this size is kept whatever is needed of it. */
+  SMALL_SCRATCH = 1 << 20,
+  /* Larger scratch is given back when so many checks in a row found no need for a quarter of it. */
+  SMALL_CALLS = 16
+};
 
 mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   static const char api[] = "mluOpCreate";
@@ -21,6 +28,7 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
   if (context == NULL) {
     return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, api, "no memory for a handle");
   }
+  initial.most_threads = mluop_most_threads();
   *context = initial;
   *handle = context;
   return MLUOP_STATUS_SUCCESS;
@@ -28,7 +36,6 @@ mluOpStatus_t mluOpCreate(mluOpHandle_t *handle) {
 
 mluOpStatus_t mluOpDestroy(mluOpHandle_t handle) {
   if (handle == NULL) return mluop_null_argument("mluOpDestroy", "handle");
-  mluop_release_threads(handle);
   free(handle->scratch);
   free(handle);
   return MLUOP_STATUS_SUCCESS;
@@ -110,6 +117,7 @@ mluOpStatus_t mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_threads) {
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "num_threads is %d, expected 0 or more",
                       num_threads);
   }
+  if (num_threads != handle->num_threads) handle->alone = 0;
   handle->num_threads = num_threads;
   return MLUOP_STATUS_SUCCESS;
 }
@@ -120,6 +128,12 @@ mluOpStatus_t mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads) {
   if (num_threads == NULL) return mluop_null_argument(api, "num_threads");
   *num_threads = mluop_num_threads(handle);
   return MLUOP_STATUS_SUCCESS;
+}
+
+mluOpStatus_t mluOpCpuEndThreads(void) {
+  if (mluop_end_threads()) return MLUOP_STATUS_SUCCESS;
+  return mluop_fail(MLUOP_STATUS_NOT_SUPPORTED, "mluOpCpuEndThreads",
+                    "called in a parallel region, expected outside of all");
 }
 
 const char *mluOpCpuGetIsaName(mluOpHandle_t handle) {
@@ -142,12 +156,22 @@ const char *mluOpCpuGetBuildInfo(void) {
   return COMPILER __VERSION__ ", " MLUOP_CPU_BUILD_TYPE ", " MLUOP_CPU_BUILD_KIND;
 }
 
-void *mluop_scratch(mluOpHandle_t handle, size_t bytes) {
-  if (handle->scratch != NULL && bytes <= handle->scratch_size) return handle->scratch;
-  if (bytes < SCRATCH_ALIGNMENT) bytes = SCRATCH_ALIGNMENT; /* none at all is no failure */
+static void free_scratch(mluOpHandle_t handle) {
   free(handle->scratch);
   handle->scratch = NULL;
   handle->scratch_size = 0;
+}
+
+void mluop_begin_call(mluOpHandle_t handle) {
+  if (handle->scratch_size <= SMALL_SCRATCH) return;
+  if (handle->small_calls++ >= SMALL_CALLS) free_scratch(handle);
+}
+
+void *mluop_scratch(mluOpHandle_t handle, size_t bytes) {
+  if (bytes > handle->scratch_size / 4) handle->small_calls = 0;
+  if (handle->scratch != NULL && bytes <= handle->scratch_size) return handle->scratch;
+  if (bytes < SCRATCH_ALIGNMENT) bytes = SCRATCH_ALIGNMENT; /* none at all is no failure */
+  free_scratch(handle);
   if (posix_memalign(&handle->scratch, SCRATCH_ALIGNMENT, bytes) != 0) {
     handle->scratch = NULL;
     return NULL;

@@ -25,10 +25,13 @@ struct mluOpContext {
   mluOpAtomicsMode_t atomics_mode;
   mluOpQuantizeRoundMode_t round_mode;
   int num_threads;     /* 0: the default */
-  bool used_threads;   /* since it was made: see mluop_release_threads */
+  int most_threads;    /* as it was when the handle was made: scratch is laid out by it */
+  int64_t late;        /* nanoseconds that a team has been waited for in vain: see parallel.c */
+  int64_t alone;       /* nanoseconds of work that short jobs do alone for that */
   int64_t cache_share; /* see mluop_exceeds_caches */
   void *scratch;       /* see mluop_scratch */
   size_t scratch_size;
+  int small_calls;       /* in a row: see mluop_begin_call */
   char forced_ways[128]; /* MLUOP_CPU_KERNEL */
 };
 
@@ -91,6 +94,10 @@ bool mluop_exceeds_caches(mluOpHandle_t handle, int64_t bytes);
    the next call with this handle. NULL when there is none (no message is left). */
 void *mluop_scratch(mluOpHandle_t handle, size_t bytes);
 
+/* handle.c: the arguments of an operator have been accepted. Gives back scratch that is large and
+   far more than the last calls have needed. */
+void mluop_begin_call(mluOpHandle_t handle);
+
 /* parallel.c */
 enum mluop_schedule {
   MLUOP_STATIC,  /* one range per thread: even work, and each thread keeps its part of the caches */
@@ -111,13 +118,10 @@ struct mluop_job {
   size_t scratch_stride; /* a multiple of 64 */
 };
 
-/* Runs a job to its end. What an item computes must not depend on the range it came in: that makes
-   results independent of the number of threads. */
+/* Runs a job to its end, in the floating-point state that a program starts with. What an item
+   computes must not depend on the range it came in: that makes results independent of the number of
+   threads. */
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
-
-/* Ends the workers that wait for the next job of this thread, if the handle has used any: a program
-   that has destroyed its handles has no thread of theirs left. */
-void mluop_release_threads(mluOpHandle_t handle);
 
 /* The most threads that a job with this handle is run by: at least 1. */
 int mluop_num_threads(mluOpHandle_t handle);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "core/contract.h"
+#include "core/float_state.h"
 #include "families/deform_roi_pool/tiles.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
@@ -174,9 +175,10 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
   struct deform_roi_pool_args args = args_of(&call);
   args.data.output = output;
-  if (!prepare(&call, &args, &status)) return status;
-  mluop_deform_roi_pool_run_forward(handle, &args);
-  return MLUOP_STATUS_SUCCESS;
+  const struct mluop_float_state found = mluop_enter_floats();
+  if (prepare(&call, &args, &status)) mluop_deform_roi_pool_run_forward(handle, &args);
+  mluop_leave_floats(found);
+  return status;
 }
 
 mluOpStatus_t mluOpDeformRoiPoolBackward(
@@ -207,7 +209,8 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   args.data.grad_output = grad_output;
   args.data.grad_input = grad_input;
   args.data.grad_offset = grad_offset;
-  if (!prepare(&call, &args, &status)) return status;
-  mluop_deform_roi_pool_run_tiles(handle, &args);
-  return MLUOP_STATUS_SUCCESS;
+  const struct mluop_float_state found = mluop_enter_floats();
+  if (prepare(&call, &args, &status)) mluop_deform_roi_pool_run_tiles(handle, &args);
+  mluop_leave_floats(found);
+  return status;
 }
