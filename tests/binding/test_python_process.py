@@ -73,6 +73,26 @@ def test_handlers_that_fail_do_not_disturb():
     )
 
 
+def test_a_handler_that_makes_a_failing_call():
+    """The error has the text of the call that was made, and not that of the handler's own."""
+    run_python(
+        """
+        import logging, pymluops
+        class Calls(logging.Handler):
+            def emit(self, record):
+                try:
+                    pymluops.set_num_threads(-7)
+                except pymluops.BadParamError as error:
+                    assert "num_threads is -7" in str(error)
+        logging.getLogger("pymluops").addHandler(Calls())
+        try:
+            pymluops.set_num_threads(-1)
+        except pymluops.BadParamError as error:
+            assert "num_threads is -1" in str(error)
+        """
+    )
+
+
 def test_ctrl_c_during_the_log_callback():
     """It ends the call that logs, though C stands between."""
     _, err = run_python(
