@@ -129,7 +129,7 @@ int mluop_num_threads(mluOpHandle_t handle) {
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
   if (job->count <= 0) return;
   const int64_t blocks = mluop_div_up(job->count, job->grain);
-  const int workers = (int)mluop_min(blocks, mluop_num_threads(handle));
+  const int workers = (int)mluop_workers(handle, job);
   if (workers > 1) {
     const int team = mluop_team_size(workers, handle->most_threads);
     if (!too_short(handle, blocks, team) && run_together(handle, job, workers, team)) return;

@@ -12,7 +12,7 @@ enum { VECTORS = VL == 16 ? 16 : 8 };
 enum { AHEAD = 4 };
 
 /* The taps of a bin on a tile. */
-struct bin_taps {
+struct tap_lists {
   struct deform_roi_pool_tap *row, *col;
   int64_t index, rows, cols;
 };
@@ -24,19 +24,19 @@ struct slopes {
 
 /* Where row i of the pixels of a bin would begin with the first column of the map: in the sums, and
    in the map. */
-MLUOP_INLINE int64_t sums_of(const struct tile *tile, const struct bin_taps *taps, int64_t i) {
+MLUOP_INLINE int64_t sums_of(const struct tile *tile, const struct tap_lists *taps, int64_t i) {
   return (taps->row[i].at - tile->rows.begin) * tile->pitch - tile->cols.begin * tile->stride;
 }
 
 MLUOP_INLINE int64_t pixels_of(const struct deform_roi_pool_args *a, const struct tile *tile,
-                               const struct bin_taps *taps, int64_t i) {
+                               const struct tap_lists *taps, int64_t i) {
   return (tile->image * a->shape.H + taps->row[i].at) * a->shape.W * a->shape.C;
 }
 
 /* Adds `count` vectors of channels from c. A pixel is multiplied by the gradient first: it is
    loaded once for both slopes. Without `want_slopes` the map is not read. */
 MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct tile *tile,
-                              const struct bin_taps *taps, int64_t c, int count, int want_slopes,
+                              const struct tap_lists *taps, int64_t c, int count, int want_slopes,
                               int is_half, struct slopes *slopes) {
   const int64_t at = taps->index * a->shape.C + c;
   vf gradient[VECTORS];
@@ -73,7 +73,7 @@ MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct
 /* The same for one vector, or a part of one: little is done for each pixel, as much as possible for
    a row of them. `filled` if the sums of a pixel are whole vectors. */
 MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct tile *tile,
-                             const struct bin_taps *taps, int64_t c, int64_t part, int filled,
+                             const struct tap_lists *taps, int64_t c, int64_t part, int filled,
                              int want_slopes, int is_half, struct slopes *slopes) {
   const int64_t at = taps->index * a->shape.C + c, sum_stride = tile->stride,
                 pixel_stride = a->shape.C;
@@ -108,7 +108,7 @@ MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct 
 
 /* Fewer channels than a vector has. */
 MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct tile *tile,
-                           const struct bin_taps *taps, int64_t c, int want_slopes, int is_half,
+                           const struct tap_lists *taps, int64_t c, int want_slopes, int is_half,
                            struct slopes *slopes) {
   if (a->plan.in_place) {
     add_vector(a, tile, taps, c, a->shape.C - c, 0, want_slopes, is_half, slopes);
@@ -120,7 +120,7 @@ MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct ti
 /* A map of one channel; the slopes are found in any case. */
 MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_pool_args *a,
                                                       const struct tile *tile,
-                                                      const struct bin_taps *taps, int is_half) {
+                                                      const struct tap_lists *taps, int is_half) {
   const float gradient = mluop_load_as(a->data.grad_output, taps->index, is_half);
   struct deform_roi_pool_slopes slopes = {0.0f, 0.0f};
   for (int64_t i = 0; i < taps->rows; i++) {
@@ -142,7 +142,7 @@ MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_po
 }
 
 MLUOP_INLINE void add_channels(const struct deform_roi_pool_args *a, const struct tile *tile,
-                               const struct bin_taps *taps, int want_slopes, int is_half,
+                               const struct tap_lists *taps, int want_slopes, int is_half,
                                struct slopes *slopes) {
   int64_t c = 0;
   for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
@@ -160,7 +160,7 @@ MLUOP_INLINE void add_channels(const struct deform_roi_pool_args *a, const struc
 /* Finds the taps of a bin on the tile, and returns whether there are any. */
 static inline int find_taps(const struct deform_roi_pool_args *a, const struct tile *tile,
                             const struct deform_roi_pool_bin *bin, int want_slopes,
-                            struct bin_taps *taps) {
+                            struct tap_lists *taps) {
   const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
   const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
   taps->index = bin->index;
@@ -170,7 +170,7 @@ static inline int find_taps(const struct deform_roi_pool_args *a, const struct t
   return taps->cols != 0;
 }
 
-static inline void touch_pixels(struct tile *tile, const struct bin_taps *taps) {
+static inline void touch_pixels(struct tile *tile, const struct tap_lists *taps) {
   uint64_t cols = 0;
   for (int64_t j = 0; j < taps->cols; j++) {
     cols |= UINT64_C(1) << (taps->col[j].at - tile->cols.begin);
@@ -180,7 +180,7 @@ static inline void touch_pixels(struct tile *tile, const struct bin_taps *taps) 
 
 /* Returns the slopes of the bin, if they are wanted. */
 static struct deform_roi_pool_slopes add_bin(const struct deform_roi_pool_args *a,
-                                             const struct tile *tile, const struct bin_taps *taps,
+                                             const struct tile *tile, const struct tap_lists *taps,
                                              int want_slopes) {
   if (a->shape.C == 1)
     return a->shape.is_half ? add_single(a, tile, taps, 1) : add_single(a, tile, taps, 0);
@@ -202,7 +202,7 @@ static struct deform_roi_pool_slopes add_bin(const struct deform_roi_pool_args *
 }
 
 static void add_list(const struct deform_roi_pool_args *a, struct tile *tile, int64_t list,
-                     struct bin_taps *taps) {
+                     struct tap_lists *taps) {
   const struct deform_roi_pool_tiles *tiles = &a->tiles;
   const uint32_t end = tiles->starts[list + 1];
   const int want_slopes = keeps_slopes(a, list);
@@ -223,7 +223,7 @@ static void add_list(const struct deform_roi_pool_args *a, struct tile *tile, in
 void MLUOP_VARIANT(deform_roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t end,
                                              void *scratch) {
   const struct deform_roi_pool_args *a = vargs;
-  struct bin_taps taps = {.row = (void *)((char *)scratch + a->tiles.buffer_bytes)};
+  struct tap_lists taps = {.row = (void *)((char *)scratch + a->tiles.buffer_bytes)};
   taps.col = taps.row + a->plan.max_taps_h;
   for (int64_t list = begin; list < end; list++) {
     struct tile tile;

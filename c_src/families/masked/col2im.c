@@ -19,21 +19,21 @@ enum chunk_kind {
   CHUNK_BLOCKS   /* vectors are made of the columns and zeros */
 };
 
-struct block {
+struct map_block {
   int64_t at; /* the first element, from the begin of the chunk on */
   uint32_t keep;
   struct pick pick; /* from a row of col */
   int32_t offsets[PICK_LANES_MAX];
 };
 
-struct chunk {
+struct map_chunk {
   enum chunk_kind kind;
   int64_t begin, elements;
   int64_t first, columns;       /* of col */
   uint16_t place[ELEMENTS_MAX]; /* of each column, from the begin of the chunk on */
   int64_t count;                /* of blocks */
   int64_t lanes; /* elements in each block: fewer than fit only if the plane is so small */
-  struct block blocks[BLOCKS];
+  struct map_block blocks[BLOCKS];
 };
 
 static int64_t position(const struct masked_col2im_args *a, int64_t m) {
@@ -56,7 +56,8 @@ static int64_t find_column(const struct masked_col2im_args *a, int64_t at, int64
 
 /* `rank`: the first column of the chunk that is not before the block. Returns the first after it.
  */
-static int64_t describe_block(const struct chunk *c, struct block *b, int64_t at, int64_t rank) {
+static int64_t describe_block(const struct map_chunk *c, struct map_block *b, int64_t at,
+                              int64_t rank) {
   b->at = at;
   b->keep = 0;
   b->pick.first = c->first + rank;
@@ -71,7 +72,7 @@ static int64_t describe_block(const struct chunk *c, struct block *b, int64_t at
   return rank;
 }
 
-static void describe_blocks(struct chunk *c, int64_t full) {
+static void describe_blocks(struct map_chunk *c, int64_t full) {
   c->count = (c->elements + full - 1) / full;
   c->lanes = c->elements < full ? c->elements : full;
   int64_t rank = 0;
@@ -89,7 +90,7 @@ static void describe_blocks(struct chunk *c, int64_t full) {
 /* Blocks cost as much as so many stores, describing them as much as so many for each column. */
 enum { COST_OF_BLOCK = 4, COST_OF_DESCRIPTION = 4 };
 
-static enum chunk_kind choose_kind(const struct chunk *c, int64_t channels, int64_t full) {
+static enum chunk_kind choose_kind(const struct map_chunk *c, int64_t channels, int64_t full) {
   if (c->columns == c->elements) return CHUNK_FULL;
   if (!PICK_SHUFFLES) return CHUNK_SCATTER;
   const int64_t blocks = c->elements / full * COST_OF_BLOCK * channels;
@@ -105,7 +106,7 @@ static int64_t chunk_begin(const struct masked_col2im_args *a, int64_t number) {
 }
 
 /* `first`: the first column of the chunk, if it is known, else -1. */
-static void describe_chunk(const struct masked_col2im_args *a, struct chunk *c, int64_t number,
+static void describe_chunk(const struct masked_col2im_args *a, struct map_chunk *c, int64_t number,
                            int64_t first, int64_t channels) {
   const int64_t full = pick_lanes(a->call.element_size);
   const int64_t begin = chunk_begin(a, number), end = chunk_begin(a, number + 1);
@@ -124,10 +125,10 @@ static void describe_chunk(const struct masked_col2im_args *a, struct chunk *c, 
   if (c->kind == CHUNK_BLOCKS) describe_blocks(c, full);
 }
 
-MLUOP_INLINE void move_blocks(const struct chunk *c, const char *row, int64_t left, char *to,
+MLUOP_INLINE void move_blocks(const struct map_chunk *c, const char *row, int64_t left, char *to,
                               int64_t size) {
   for (int64_t i = 0; i < c->count; i++) {
-    const struct block *b = &c->blocks[i];
+    const struct map_block *b = &c->blocks[i];
     char *here = to + b->at * size;
     if (b->keep == 0) {
       memset(here, 0, PICK_BYTES);
@@ -139,7 +140,7 @@ MLUOP_INLINE void move_blocks(const struct chunk *c, const char *row, int64_t le
   }
 }
 
-MLUOP_INLINE void move_chunk(const struct masked_col2im_args *a, const struct chunk *c,
+MLUOP_INLINE void move_chunk(const struct masked_col2im_args *a, const struct map_chunk *c,
                              int64_t channel, int64_t size) {
   char buffer[BLOCKS * PICK_BYTES];
   const int64_t bytes = c->elements * size;
@@ -169,7 +170,7 @@ MLUOP_INLINE void move_chunk(const struct masked_col2im_args *a, const struct ch
    first column after it. */
 static int64_t do_chunk(const struct masked_col2im_args *a, int64_t number, int64_t begin,
                         int64_t end, int64_t first) {
-  struct chunk chunk;
+  struct map_chunk chunk;
   describe_chunk(a, &chunk, number, first, end - begin);
   for (int64_t channel = begin; channel < end; channel++) {
     if (a->call.element_size == 2) {

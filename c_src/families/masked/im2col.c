@@ -14,12 +14,12 @@ enum {
   FEW = 4
 };
 
-struct group {
+struct position_group {
   int64_t m; /* the first position, from the begin of the chunk on */
   struct pick pick;
 };
 
-struct chunk {
+struct column_chunk {
   int64_t begin, positions;
   int64_t first, last; /* of all picks */
   int64_t count;       /* of groups */
@@ -28,25 +28,25 @@ struct chunk {
       __attribute__((aligned(64))); /* of each position: h * W + w modulo 2^32 */
   uint32_t on_rows[TAPS][GROUPS];   /* bit k: row h + i of position k is on the map */
   uint32_t on_columns[TAPS][GROUPS];
-  struct group groups[GROUPS];
+  struct position_group groups[GROUPS];
 };
 
-struct range {
+struct index_range {
   int64_t low, high;
 };
 
-MLUOP_INLINE struct range range_of(const int32_t *values, int64_t lanes) {
+MLUOP_INLINE struct index_range range_of(const int32_t *values, int64_t lanes) {
   int32_t low = values[0], high = values[0];
   for (int64_t k = 0; k < lanes; k++) {
     low = values[k] < low ? values[k] : low;
     high = values[k] > high ? values[k] : high;
   }
-  return (struct range){low, high};
+  return (struct index_range){low, high};
 }
 
 MLUOP_INLINE void describe_group(struct pick *pick, const int32_t *offsets, int64_t lanes,
                                  int64_t size) {
-  const struct range range = range_of(offsets, lanes);
+  const struct index_range range = range_of(offsets, lanes);
   pick->first = range.low;
   if (lanes < pick_lanes(size)) memset(pick->index, 0, sizeof(pick->index));
   for (int64_t k = 0; k < lanes; k++) {
@@ -63,7 +63,7 @@ static int64_t chunk_begin(const struct masked_im2col_args *a, int64_t number) {
                             : a->call.M;
 }
 
-MLUOP_INLINE void describe_chunk(const struct masked_im2col_args *a, struct chunk *c,
+MLUOP_INLINE void describe_chunk(const struct masked_im2col_args *a, struct column_chunk *c,
                                  int64_t number, int64_t size) {
   const int64_t full = pick_lanes(size);
   const int64_t begin = chunk_begin(a, number), end = chunk_begin(a, number + 1);
@@ -78,7 +78,7 @@ MLUOP_INLINE void describe_chunk(const struct masked_im2col_args *a, struct chun
   c->first = INT64_MAX;
   c->last = INT64_MIN;
   for (int64_t g = 0; g < c->count; g++) {
-    struct group *group = &c->groups[g];
+    struct position_group *group = &c->groups[g];
     /* The last group may share positions with the one before it: both write the same. */
     group->m = g * full + c->lanes <= c->positions ? g * full : c->positions - c->lanes;
     describe_group(&group->pick, c->offsets + group->m, c->lanes == full ? full : c->lanes, size);
@@ -97,12 +97,13 @@ static uint32_t on_map(const int32_t *values, int64_t lanes, int64_t pad, int64_
   return bits;
 }
 
-MLUOP_INLINE int all_on_map(struct range range, int64_t pad, int64_t i, int64_t n, int64_t extent) {
+MLUOP_INLINE int all_on_map(struct index_range range, int64_t pad, int64_t i, int64_t n,
+                            int64_t extent) {
   return range.low - pad + i >= 0 && range.high - pad + i + n <= extent;
 }
 
 /* Taps i to i + n - 1. `on` is set for each group and tap. */
-MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct chunk *c,
+MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct column_chunk *c,
                               const int32_t *indices, int64_t pad, int64_t i, int64_t n,
                               int64_t extent, int64_t size) {
   const int64_t full = pick_lanes(size), lanes = c->lanes;
@@ -121,9 +122,9 @@ MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct chunk *c,
 
 /* A group at a tap that reads `shift` (modulo 2^64) elements on from tap (0, 0). `safe`: all that a
    pick reads is in the feature. */
-MLUOP_INLINE void move_group(const struct chunk *c, const struct group *g, const char *plane,
-                             int64_t left, uint64_t shift, char *to, uint32_t keep, int safe,
-                             int64_t size) {
+MLUOP_INLINE void move_group(const struct column_chunk *c, const struct position_group *g,
+                             const char *plane, int64_t left, uint64_t shift, char *to,
+                             uint32_t keep, int safe, int64_t size) {
   const int64_t from = (int64_t)((uint64_t)g->pick.first + shift);
   if (!safe || g->pick.kind == PICK_FAR) {
     gather_elements(to, plane, left, c->offsets + g->m, (int32_t)(uint32_t)shift, keep, size);
@@ -137,7 +138,7 @@ MLUOP_INLINE void move_group(const struct chunk *c, const struct group *g, const
 }
 
 /* One row of data_col: the groups of the chunk at one tap. `ahead`: the next plane is next. */
-MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chunk *c,
+MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct column_chunk *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
                            uint64_t shift, char *to, int ahead, int64_t size) {
   const int64_t plane = a->call.H * a->call.W, window = PICK_VECTORS * pick_lanes(size);
@@ -149,7 +150,7 @@ MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chun
   const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
   const int safe = begin >= 0 && begin <= end && end <= a->call.C * plane;
   for (int64_t g = 0; g + 1 < c->count; g++) {
-    const struct group *group = &c->groups[g];
+    const struct position_group *group = &c->groups[g];
     if (ahead) {
       const uint64_t next = (uint64_t)group->pick.first + shift + (uint64_t)plane;
       mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
@@ -162,7 +163,7 @@ MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct chun
              on_row[g] & on_column[g], safe, size);
 }
 
-MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct chunk *c,
+MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct column_chunk *c,
                                int64_t channel, int64_t i0, int64_t j0, int64_t size) {
   char buffer[GROUPS * PICK_BYTES];
   const int64_t bytes = c->positions * size;
@@ -182,8 +183,8 @@ MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct 
 }
 
 /* Channels [begin, end) of a tap, for no more than FEW positions. */
-MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct chunk *c, int64_t begin,
-                           int64_t end, int64_t i, int64_t j, int64_t size) {
+MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct column_chunk *c,
+                           int64_t begin, int64_t end, int64_t i, int64_t j, int64_t size) {
   const int64_t plane = a->call.H * a->call.W * size, taps = a->kernel_h * a->kernel_w;
   const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->call.W + (uint64_t)(j - a->pad_w);
   const uint32_t keep = c->on_rows[i % TAPS][0] & c->on_columns[j % TAPS][0];
@@ -207,7 +208,7 @@ MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct chun
 /* Channels [begin, end) of a chunk. */
 MLUOP_INLINE void do_chunk(const struct masked_im2col_args *a, int64_t number, int64_t begin,
                            int64_t end, int64_t size) {
-  struct chunk chunk, *c = &chunk;
+  struct column_chunk chunk, *c = &chunk;
   describe_chunk(a, c, number, size);
   for (int64_t i0 = 0; i0 < a->kernel_h; i0 += TAPS) {
     const int64_t taps_h = a->kernel_h - i0 < TAPS ? a->kernel_h - i0 : TAPS;
