@@ -110,7 +110,7 @@ static void data_is_aligned_to_its_element(void) {
                                 (const int[]){8}));
     for (size_t start = 0; start < 8; start++) {
       call.tensors[B].data = (char *)aligned_memory + start;
-      char message[96];
+      char message[128];
       snprintf(message, sizeof(message),
                "[api] b: address is %zu bytes behind a multiple of %zu, expected one aligned to "
                "its element",
