@@ -155,8 +155,7 @@ def test_working_threads_while_the_interpreter_ends():
 
 
 def test_import_is_quick_and_does_nothing():
-    out, _ = run_python(
-        """
+    code = """
         import numpy, os, sys, time
         before = time.process_time()
         import pymluops
@@ -165,9 +164,10 @@ def test_import_is_quick_and_does_nothing():
         assert "torch" not in sys.modules
         assert "pymluops.reference" not in sys.modules
         """
-    )
-    seconds, tasks = out.split()
-    assert float(seconds) < 0.05
+    # The least of several: other programs on the machine make a process slower, never quicker.
+    runs = [run_python(code)[0].split() for _ in range(4)]
+    assert min(float(seconds) for seconds, _ in runs) < 0.05
+    tasks = runs[0][1]
     bare, _ = run_python("import numpy, os; print(len(os.listdir('/proc/self/task')))")
     assert tasks == bare.strip()
 
