@@ -36,6 +36,13 @@ class Tensor:
 
 
 @dataclass
+class Pointer:
+    """An array without a descriptor, or NULL."""
+
+    array: np.ndarray | None
+
+
+@dataclass
 class Descriptor:
     """A descriptor that is not of a tensor: its name in the API, and what it is set to."""
 
@@ -51,8 +58,9 @@ class Workspace:
     size_first: bool = False
 
 
-#: What a call for the peers is: the API function, its arguments, its results by their names there.
-Peer = tuple[str, list[Any], dict[str, np.ndarray]]
+#: What a call for the peers is: the API function, its arguments, its results by their names there,
+#: or what gives a result as long as the call makes it.
+Peer = tuple[str, list[Any], dict[str, np.ndarray | Callable[[], np.ndarray]]]
 
 
 @dataclass
@@ -126,6 +134,10 @@ class Call:
                 data = ffi.NULL if array is None else ffi.cast("void *", array.ctypes.data)
                 bound += [desc, data]
                 sizes.append(desc)
+            elif isinstance(argument, Pointer):
+                self._keep.append(argument.array)
+                address = 0 if argument.array is None else argument.array.ctypes.data
+                bound.append(ffi.cast("void *", address))
             elif isinstance(argument, Descriptor):
                 bound.append(self._object(argument))
             elif isinstance(argument, Workspace):

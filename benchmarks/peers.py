@@ -56,9 +56,14 @@ def make_peer(library: Library, handle: Any) -> Callable[..., dict[str, Any]]:
         data = {name: cast(array) for name, array in cases.inputs(case).items()}
         api, arguments, results = make_call(case, data, lambda shape: np.full(shape, np.nan, ours))
         call = Call(library, handle, api, arguments)
-        return {"ours": (call, lambda: results)}
+        return {"ours": (call, lambda: made(results))}
 
     return make
+
+
+def made(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the results after a call."""
+    return {name: result() if callable(result) else result for name, result in results.items()}
 
 
 def describe(result: dict[str, Any]) -> str:

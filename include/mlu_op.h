@@ -45,6 +45,7 @@
  *   - A forked child may go on using handles and descriptors; until it calls exec, its operators
  *     run on one thread, also if it was the child that loaded the library.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -1069,6 +1070,175 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
     const mluOpTensorDescriptor_t mask_h_idx_desc, const void *mask_h_idx,
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void *mask_w_idx,
     const size_t workspace_size, void *workspace, const mluOpTensorDescriptor_t im_desc, void *im);
+
+/* ------------------------------------------------------------------------------------ Nms */
+
+/** The parameters of mluOpNms. Opaque. */
+typedef struct mluOpNmsStruct *mluOpNmsDescriptor_t;
+
+/** What the four numbers of a box are: two corners, or the centre, the width and the height. */
+typedef enum { MLUOP_NMS_BOX_DIAGONAL = 0, MLUOP_NMS_BOX_CENTER = 1 } mluOpNmsBoxPointMode_t;
+
+/** What mluOpNms writes for each box that it selects. */
+typedef enum {
+  MLUOP_NMS_OUTPUT_TARGET_INDICES = 0,              /**< its index: [L] */
+  MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_1 = 1, /**< score and numbers, a row each: [L, 5] */
+  MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_2 = 2, /**< the same, a column each: [5, L] */
+  MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS = 3       /**< image, class and index: [L, 3] */
+} mluOpNmsOutputMode_t;
+
+/** How a selected box acts on the others. */
+typedef enum {
+  MLUOP_NMS_HARD_NMS = 0,
+  MLUOP_NMS_SOFT_NMS_LINEAR = 1,
+  MLUOP_NMS_SOFT_NMS_GAUSSIAN = 2
+} mluOpNmsMethodMode_t;
+
+/** Whether extents are longer by the offset than the difference of their ends. */
+typedef enum {
+  MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0,
+  MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1
+} mluOpNmsAlgo_t;
+
+/**
+ * Creates a descriptor of the parameters of mluOpNms. It must be set before it is used.
+ *
+ * @param desc  Receives the descriptor; destroy it with mluOpDestroyNmsDescriptor.
+ *
+ * @return MLUOP_STATUS_ALLOC_FAILED without memory.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateNmsDescriptor(mluOpNmsDescriptor_t *desc);
+
+/**
+ * Destroys a descriptor.
+ *
+ * @param desc  The descriptor.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyNmsDescriptor(mluOpNmsDescriptor_t desc);
+
+/**
+ * Sets the parameters of mluOpNms. A descriptor may be set again, and serve several handles.
+ *
+ * @param nms_desc                The descriptor.
+ * @param box_mode                What the numbers of a box are.
+ * @param output_mode             What is written for a selected box.
+ * @param algo                    With INCLUDE_BOUNDARY extents are longer by `offset`.
+ * @param method_mode             Hard, soft linear or soft Gaussian.
+ * @param iou_threshold           The IoU from which a selected box acts on another one.
+ * @param soft_nms_sigma          The width of the Gaussian: at least 0. With 0 it acts as hard.
+ * @param max_output_size         The most boxes selected for an image and class: at least 0.
+ * @param confidence_threshold    Only boxes with a score above it are selected.
+ * @param offset                  0 or 1.
+ * @param input_layout            0: the numbers of a box stand together; 1: each has a plane.
+ * @param pad_to_max_output_size  Whether zeros are written behind the results.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM, with the descriptor as it was, if a value is none of these, or if
+ *         a threshold is NaN.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpSetNmsDescriptor(
+    mluOpNmsDescriptor_t nms_desc, const mluOpNmsBoxPointMode_t box_mode,
+    const mluOpNmsOutputMode_t output_mode, const mluOpNmsAlgo_t algo,
+    const mluOpNmsMethodMode_t method_mode, const float iou_threshold, const float soft_nms_sigma,
+    const int max_output_size, const float confidence_threshold, const float offset,
+    const int input_layout, const bool pad_to_max_output_size);
+
+/**
+ * The bytes of workspace that mluOpNms needs for such tensors: 0.
+ *
+ * @param handle           The handle.
+ * @param nms_desc         The parameters.
+ * @param boxes_desc       As for mluOpNms.
+ * @param confidence_desc  As for mluOpNms.
+ * @param size             Receives the number of bytes.
+ *
+ * @return What mluOpNms would return for these descriptors.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle,
+                                                     mluOpNmsDescriptor_t nms_desc,
+                                                     const mluOpTensorDescriptor_t boxes_desc,
+                                                     const mluOpTensorDescriptor_t confidence_desc,
+                                                     size_t *size);
+
+/**
+ * Non-maximum suppression: selects boxes by falling score, and drops or weakens the others that
+ * overlap a selected one.
+ *
+ * A box has the corners (x1, y1, x2, y2), each axis in order: an upside-down box is the box that it
+ * means. With d = offset for INCLUDE_BOUNDARY and 0 otherwise,
+ *
+ *     w = max(min(x2, x2') - max(x1, x1') + d, 0), h alike
+ *     area = (x2 - x1 + d) * (y2 - y1 + d)
+ *     IoU = w * h / (area + area' - w * h)
+ *
+ * For each image and class: of the boxes with a score above confidence_threshold the one with the
+ * highest score is selected, of equal scores (-0 equals 0) the one with the lowest index; then, by
+ * its IoU with each of the others,
+ *   - hard: those with IoU > iou_threshold are removed;
+ *   - linear: where IoU >= iou_threshold, score = score * (1 - IoU);
+ *   - Gaussian: score = score * exp(-(IoU * IoU) / (2 * sigma));
+ * and so on, until max_output_size boxes are selected or none is left above confidence_threshold. A
+ * NaN score is never selected. An IoU that is NaN removes and changes nothing.
+ *
+ * | boxes; in layout 1      | confidence | images, classes | output modes            |
+ * |-------------------------|------------|-----------------|-------------------------|
+ * | [n, 4]; [4, n]          | [n]        | 1, 1            | all                     |
+ * | [B, n, 4]; [B, 4, n]    | [B, C, n]  | B, C            | 3; all if both are 1    |
+ * | [n, 7]; [7, n]          | both NULL  | 1, 1            | as mode 0               |
+ *
+ * Boxes of seven numbers are (x, y, z, dx, dy, dz, heading) in the order of preference: rectangles
+ * dx by dy around (x, y), turned by heading. Only iou_threshold, input_layout and padding count for
+ * them; a box with a number that is not finite, or without extent, meets no other. Pairs nearer to
+ * the threshold than 1e-4 may go either way.
+ *
+ * @param handle           The handle.
+ * @param nms_desc         The parameters.
+ * @param boxes_desc       Half or float, as in the table.
+ * @param boxes            The boxes.
+ * @param confidence_desc  The type of boxes; half scores may come with float boxes [n, 4].
+ * @param confidence       The scores.
+ * @param workspace        Not used; may be NULL.
+ * @param workspace_size   Bytes of workspace.
+ * @param output_desc      Int32 or uint32 in modes 0 and 3, else the type of boxes. It has room for
+ *                         L results, at least M*B*C; M is max_output_size with padding, else the
+ *                         smaller of max_output_size and n (with seven numbers: n).
+ * @param output           Receives the results, image by image, class by class, each in the order
+ *                         of selection, without gaps. Scores are those at selection; numbers of
+ *                         boxes are copied as they were given. With padding M*B*C results are
+ *                         written, zeros behind the last one; what lies behind is untouched.
+ * @param output_size      Receives the number of results, one int32.
+ *
+ * Tensors are contiguous; their layouts are not looked at. Every operation is float and rounded
+ * once: the results are the same on every CPU and for any number of threads.
+ *
+ * @return The first of these that fits; output and output_size are untouched unless the status is
+ *         SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor other than confidence_desc, or boxes, output or
+ *     output_size is NULL; nms_desc was not set; the shapes are not those of the table; confidence
+ *     is missing, or given for boxes of seven numbers.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type is another one.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: several images or classes in output mode 0, 1 or 2.
+ *   - MLUOP_STATUS_BAD_PARAM: output has a wrong shape, or too little room.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: a pointer is not aligned to its element; output or output_size
+ *     overlaps another tensor or the workspace.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example:
+ *
+ *     // boxes [1000, 4], scores [1000]: the best 100 with an IoU of at most 0.5
+ *     mluOpSetNmsDescriptor(nms_desc, MLUOP_NMS_BOX_DIAGONAL, MLUOP_NMS_OUTPUT_TARGET_INDICES,
+ *                           MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY, MLUOP_NMS_HARD_NMS, 0.5f, 0.0f, 100,
+ *                           0.05f, 0.0f, 0, false);
+ *     mluOpNms(handle, nms_desc, boxes_desc, boxes, scores_desc, scores, NULL, 0, indices_desc,
+ *              indices, &count);
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpNms(mluOpHandle_t handle, const mluOpNmsDescriptor_t nms_desc,
+                                     const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+                                     const mluOpTensorDescriptor_t confidence_desc,
+                                     const void *confidence, void *workspace, size_t workspace_size,
+                                     const mluOpTensorDescriptor_t output_desc, void *output,
+                                     void *output_size);
 
 /* cdef end */
 

@@ -124,6 +124,32 @@ const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
  */
 
 /**
+ * mluOpNms for one image, with more to say: boxes of different labels never meet, and indices and
+ * scores come both.
+ *
+ * @param nms_desc         As for mluOpNms; its output_mode is 0.
+ * @param boxes_desc       [n, 4], or [4, n] in layout 1.
+ * @param confidence_desc  [n], as for mluOpNms.
+ * @param labels_desc      [n], int32; NULL: all boxes may meet.
+ * @param output_desc      [L], int32 or uint32, with room as for mluOpNms.
+ * @param output           Receives the indices, by falling score at selection.
+ * @param scores_desc      [L], float; NULL: no scores.
+ * @param scores           Receives the scores at selection; nothing is written behind them.
+ * @param output_size      Receives the number of results, one int32.
+ *
+ * max_output_size counts for all labels together.
+ *
+ * @return As mluOpNms; MLUOP_STATUS_BAD_PARAM for another output_mode, or other tensors.
+ */
+mluOpStatus_t MLUOP_WIN_API
+mluOpCpuNmsByLabel(mluOpHandle_t handle, const mluOpNmsDescriptor_t nms_desc,
+                   const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+                   const mluOpTensorDescriptor_t confidence_desc, const void *confidence,
+                   const mluOpTensorDescriptor_t labels_desc, const void *labels,
+                   const mluOpTensorDescriptor_t output_desc, void *output,
+                   const mluOpTensorDescriptor_t scores_desc, void *scores, void *output_size);
+
+/**
  * The instruction sets that this build has kernels for and this CPU can run, best first,
  * separated by spaces, such as "avx512 avx2 baseline". A constant string.
  */

@@ -19,6 +19,7 @@ from pymluops._families.deform_roi_pool.arrays import (
     deform_roi_pool_forward,
 )
 from pymluops._families.masked.arrays import masked_col2im_forward, masked_im2col_forward
+from pymluops._families.nms.arrays import batched_nms, nms
 from pymluops._families.psamask.arrays import psamask_backward, psamask_forward
 from pymluops._handle import Handle, supported_isas
 from pymluops._threads import default_handle, get_num_threads, set_num_threads, threads
@@ -49,6 +50,7 @@ __all__ = [
     "NumericalOverflowError",
     "TensorDescriptor",
     "__version__",
+    "batched_nms",
     "border_align_backward",
     "border_align_forward",
     "carafe_backward",
@@ -61,6 +63,7 @@ __all__ = [
     "library_path",
     "masked_col2im_forward",
     "masked_im2col_forward",
+    "nms",
     "psamask_backward",
     "psamask_forward",
     "set_num_threads",

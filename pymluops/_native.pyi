@@ -97,6 +97,17 @@ class _Lib:
     MLUOP_ROUND_HALF_OFF_ZERO: int
     MLUOP_POINTER_MODE_HOST: int
     MLUOP_POINTER_MODE_DEVICE: int
+    MLUOP_NMS_BOX_DIAGONAL: int
+    MLUOP_NMS_BOX_CENTER: int
+    MLUOP_NMS_OUTPUT_TARGET_INDICES: int
+    MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_1: int
+    MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_2: int
+    MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS: int
+    MLUOP_NMS_HARD_NMS: int
+    MLUOP_NMS_SOFT_NMS_LINEAR: int
+    MLUOP_NMS_SOFT_NMS_GAUSSIAN: int
+    MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY: int
+    MLUOP_NMS_ALGO_INCLUDE_BOUNDARY: int
     MLUOP_CPU_LOG_INFO: int
     MLUOP_CPU_LOG_WARNING: int
     MLUOP_CPU_LOG_ERROR: int
@@ -451,6 +462,48 @@ class _Lib:
         im: CData,
         /,
     ) -> int: ...
+    def mluOpCreateNmsDescriptor(self, desc: CData, /) -> int: ...
+    def mluOpDestroyNmsDescriptor(self, desc: CData, /) -> int: ...
+    def mluOpSetNmsDescriptor(
+        self,
+        nms_desc: CData,
+        box_mode: int,
+        output_mode: int,
+        algo: int,
+        method_mode: int,
+        iou_threshold: float,
+        soft_nms_sigma: float,
+        max_output_size: int,
+        confidence_threshold: float,
+        offset: float,
+        input_layout: int,
+        pad_to_max_output_size: int,
+        /,
+    ) -> int: ...
+    def mluOpGetNmsWorkspaceSize(
+        self,
+        handle: CData,
+        nms_desc: CData,
+        boxes_desc: CData,
+        confidence_desc: CData,
+        size: CData,
+        /,
+    ) -> int: ...
+    def mluOpNms(
+        self,
+        handle: CData,
+        nms_desc: CData,
+        boxes_desc: CData,
+        boxes: CData,
+        confidence_desc: CData,
+        confidence: CData,
+        workspace: CData,
+        workspace_size: int,
+        output_desc: CData,
+        output: CData,
+        output_size: CData,
+        /,
+    ) -> int: ...
     def mluOpCpuGetLastErrorMessage(self) -> CData: ...
     def mluOpCpuSetLogCallback(self, callback: CData, user_data: CData, /) -> int: ...
     def mluOpCpuSetLogLevel(self, level: int, /) -> int: ...
@@ -459,6 +512,23 @@ class _Lib:
     def mluOpCpuGetNumThreads(self, handle: CData, num_threads: CData, /) -> int: ...
     def mluOpCpuEndThreads(self) -> int: ...
     def mluOpCpuGetIsaName(self, handle: CData, /) -> CData: ...
+    def mluOpCpuNmsByLabel(
+        self,
+        handle: CData,
+        nms_desc: CData,
+        boxes_desc: CData,
+        boxes: CData,
+        confidence_desc: CData,
+        confidence: CData,
+        labels_desc: CData,
+        labels: CData,
+        output_desc: CData,
+        output: CData,
+        scores_desc: CData,
+        scores: CData,
+        output_size: CData,
+        /,
+    ) -> int: ...
     def mluOpCpuGetSupportedIsas(self) -> CData: ...
     def mluOpCpuGetVersion(self) -> CData: ...
     def mluOpCpuGetBuildInfo(self) -> CData: ...

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The small valid call of each NumPy function (cases.py of its family), ready to be bent."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -29,6 +30,11 @@ class BaseCall:
     def results(self, **changes: Any) -> tuple[np.ndarray, ...]:
         return as_tuple(self(**changes))
 
+    @property
+    def takes_out(self) -> bool:
+        """Whether it has ``out=``: what is as long as the data says, it makes itself."""
+        return "out" in inspect.signature(self.function).parameters
+
     def new_outputs(self, fill: float = 7) -> Any:
         """Return arrays for ``out=``, filled with a number."""
         made = tuple(np.full(shape, fill, dtype) for shape, dtype in self.outputs.values())
@@ -45,6 +51,9 @@ CALLS = {
     )
     for name, call in small_calls().items()
 }
+
+#: Those with ``out=``.
+WITH_OUT = {name: call for name, call in CALLS.items() if call.takes_out}
 
 
 def same(one, two):

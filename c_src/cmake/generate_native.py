@@ -61,7 +61,7 @@ def without(text: str, families: list[str]) -> str:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     for family in families:
         word = family.replace("_", "")
-        function = rf"mluOp(?:Create|Destroy|Set|Get)?(?i:{word})\w*"
+        function = rf"mluOp(?:Cpu|Create|Destroy|Set|Get)?(?i:{word})\w*"
         text = re.sub(rf"[^;{{}}]*\b{function}\([^;]*;", "", text)
     return text
 

@@ -88,6 +88,8 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
              fail(status,
                   mluop_fail(error, api, "%s has %" PRId64 " elements, expected less than 2^31",
                              name, desc->element_num));
+    case CHECK_GIVEN:
+      return tensor->data != NULL || fail(status, mluop_fail(error, api, "%s is NULL", name));
     default: /* CHECK_DATA */
       return check_data(call, rule, tensor, status);
   }

@@ -86,6 +86,7 @@ enum mluop_check {
   CHECK_SAME_DTYPE, /* tensors have the data type of tensor `value` */
   CHECK_SHAPE,      /* extents are those that `text` says, see below */
   CHECK_ELEMENTS,   /* fewer than 2^31 elements */
+  CHECK_GIVEN,      /* data pointers are not NULL */
   CHECK_DATA,       /* data pointers are not NULL, and aligned to their elements */
   CHECK_COMPLETE,   /* optional tensors have descriptor and data, or none of them */
   CHECK_TOGETHER,   /* optional tensors are there if tensor `value` is, and only then */

@@ -15,6 +15,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import pymluops
 from pymluops._families import parts
 
 
@@ -30,11 +31,12 @@ _functions = {
     name: function
     for module in _modules.values()
     for name, function in vars(module).items()
-    if re.fullmatch(r"[a-z]\w*_(?:for|back)ward", name)
+    if name in pymluops.__all__
 }
-__all__ = sorted((*_modules, *_functions))
+__all__ = sorted({*_modules, *_functions})
 
 globals().update(_modules)
+# An operator named like its family is what that name means.
 globals().update(_functions)
 # `from pymluops.reference.border_align import border_align_forward` works as well.
 sys.modules.update({f"{__name__}.{name}": module for name, module in _modules.items()})

@@ -25,6 +25,7 @@ from pymluops._families.deform_roi_pool.modules import (
 from pymluops._families.deform_roi_pool.tensors import deform_roi_pool
 from pymluops._families.masked.modules import MaskedConv2d
 from pymluops._families.masked.tensors import masked_conv2d
+from pymluops._families.nms.tensors import batched_nms, nms, soft_nms
 from pymluops._families.psamask.tensors import PSAMask, psa_mask
 
 __all__ = [
@@ -37,10 +38,13 @@ __all__ = [
     "MaskedConv2d",
     "ModulatedDeformRoIPoolPack",
     "PSAMask",
+    "batched_nms",
     "border_align",
     "carafe",
     "carafe_naive",
     "deform_roi_pool",
     "masked_conv2d",
+    "nms",
     "psa_mask",
+    "soft_nms",
 ]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of mmcv's compiled module for our operators, with its names and its arguments.
 
-They write their results into contiguous (N, C, H, W) tensors that mmcv's Python has allocated, and
-leave its scratch tensors alone. Each family has its own in mmcv.py.
+They write their results into contiguous (N, C, H, W) tensors that mmcv's Python has allocated, or
+return them where mmcv's do, and leave its scratch tensors alone. Each family has its own in
+mmcv.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pymluops.capi import ffi, lib
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 
 def get_compiler_version() -> str:
@@ -29,7 +31,7 @@ _modules = [module for _, module in _families.parts("mmcv")]
 #: What mmcv calls the families.
 NAMES: list[str] = [module.NAME for module in _modules]
 #: What computes, by the names in ``mmcv._ext``.
-OPERATORS: dict[str, Callable[..., None]] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     name: function
     for module in _modules
     for name, function in vars(module).items()

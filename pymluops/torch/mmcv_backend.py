@@ -106,20 +106,19 @@ class _ByDevice:
     """A function of a full mmcv: ours for what we compute, its own for everything else."""
 
     def __init__(
-        self, name: str, ours: Callable[..., None], theirs: Callable[..., None] | None
+        self, name: str, ours: Callable[..., Any], theirs: Callable[..., Any] | None
     ) -> None:
         self.__name__ = name
         self.ours = ours
         self.theirs = theirs
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
         if self.theirs is None or all(
             _is_ours(value) for value in values if isinstance(value, Tensor)
         ):
-            self.ours(*args, **kwargs)
-        else:
-            self.theirs(*args, **kwargs)
+            return self.ours(*args, **kwargs)
+        return self.theirs(*args, **kwargs)
 
 
 def _is_ours(tensor: Tensor) -> bool:

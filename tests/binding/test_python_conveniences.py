@@ -91,8 +91,9 @@ def test_half_maps_with_float32_coordinates(name):
     argument = FLOAT32_COORDINATES[name]
     mixed = half | {argument: half[argument].astype(np.float32)}
     assert same(call(**mixed), call(**half))
-    out = tuple(np.full_like(result, 7) for result in call.results(**half))
-    assert same(call(**mixed, out=out if len(out) > 1 else out[0]), call(**half))
-    assert same(out, call.results(**half))
+    if call.takes_out:
+        out = tuple(np.full_like(result, 7) for result in call.results(**half))
+        assert same(call(**mixed, out=out if len(out) > 1 else out[0]), call(**half))
+        assert same(out, call.results(**half))
     with pytest.raises(BadTypeError, match=f"{argument}: dtype float16 given, expected float32"):
         call(**{argument: half[argument]})

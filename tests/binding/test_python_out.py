@@ -3,7 +3,8 @@
 
 import numpy as np
 import pytest
-from python_calls import CALLS, as_tuple, assert_blames
+from python_calls import WITH_OUT as CALLS
+from python_calls import as_tuple, assert_blames
 
 from pymluops import BadParamError, BadTypeError
 

@@ -22,6 +22,7 @@ NUMPY_TYPES = {
     "INT16": np.int16,
     "INT32": np.int32,
     "INT64": np.int64,
+    "UINT32": np.uint32,
     "UINT8": np.uint8,
     "BOOL": np.uint8,
 }

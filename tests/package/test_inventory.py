@@ -65,14 +65,14 @@ def test_operators_are_found_whatever_their_names_end_with() -> None:
     """A function that has a handle and a tensor is one; a query and a descriptor's own are not."""
     declared = """
     mluOpStatus_t MLUOP_WIN_API
-    mluOpNms(mluOpHandle_t handle, const mluOpTensorDescriptor_t boxes_desc, const void *boxes);
-    mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(
+    mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t boxes_desc, void *boxes);
+    mluOpStatus_t MLUOP_WIN_API mluOpGetPointsInBoxesWorkspaceSize(
         mluOpHandle_t handle, const mluOpTensorDescriptor_t boxes_desc, size_t *size);
     mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc);
     """
     tree = Tree({"include/mlu_op.h": text("include/mlu_op.h") + declared})
-    assert set(tree.operators()) - set(OPERATORS) == {"mluOpNms"}
-    assert "mluOpNms has no family" in inventory.missing(tree)
+    assert set(tree.operators()) - set(OPERATORS) == {"mluOpPointsInBoxes"}
+    assert "mluOpPointsInBoxes has no family" in inventory.missing(tree)
 
 
 SHARED = {place for place in PLACES if "thing" not in place.path}

@@ -98,8 +98,10 @@ def test_float64_in_mmcv_is_refused() -> None:
 
 
 def test_other_operators_say_that_they_are_missing() -> None:
-    with pytest.raises(NotImplementedError, match=r"mmcv\._ext\.nms: pymluops has only .*, "):
-        theirs.nms(torch.zeros(1, 4), torch.zeros(1), 0.5)
+    with pytest.raises(
+        NotImplementedError, match=r"mmcv\._ext\.bbox_overlaps: pymluops has only .*, "
+    ):
+        theirs.bbox_overlaps(torch.zeros(1, 4), torch.zeros(1, 4))
 
 
 def test_mmcv_can_describe_its_environment() -> None:

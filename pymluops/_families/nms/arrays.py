@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Non-maximum suppression: of boxes that overlap, keep the one with the highest score."""
+
+from functools import lru_cache
+from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+
+import numpy as np
+
+from pymluops._arguments import ABSENT
+from pymluops._call import Call
+from pymluops._handle import Handle
+from pymluops._tensor import FLOAT, INT32, Array, ArrayLike
+from pymluops.capi import CData, Layout, ffi, lib
+from pymluops.errors import check
+
+_METHODS = {"hard": 0, "linear": 1, "gaussian": 2}
+_BOX_MODES = {"corners": 0, "centre": 1, "center": 1}
+_NO_LIMIT = 2**31 - 1
+
+
+@overload
+def nms(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    *,
+    iou_threshold: SupportsFloat,
+    score_threshold: SupportsFloat | None = None,
+    max_output_size: SupportsIndex | None = None,
+    offset: SupportsFloat = 0,
+    method: str = "hard",
+    sigma: SupportsFloat = 0.5,
+    box_mode: str = "corners",
+    return_scores: Literal[False] = False,
+    handle: Handle | None = None,
+) -> Array: ...
+@overload
+def nms(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    *,
+    iou_threshold: SupportsFloat,
+    score_threshold: SupportsFloat | None = None,
+    max_output_size: SupportsIndex | None = None,
+    offset: SupportsFloat = 0,
+    method: str = "hard",
+    sigma: SupportsFloat = 0.5,
+    box_mode: str = "corners",
+    return_scores: Literal[True],
+    handle: Handle | None = None,
+) -> tuple[Array, Array]: ...
+def nms(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    *,
+    iou_threshold: SupportsFloat,
+    score_threshold: SupportsFloat | None = None,
+    max_output_size: SupportsIndex | None = None,
+    offset: SupportsFloat = 0,
+    method: str = "hard",
+    sigma: SupportsFloat = 0.5,
+    box_mode: str = "corners",
+    return_scores: bool = False,
+    handle: Handle | None = None,
+) -> Any:
+    """Select boxes by falling score, and drop or weaken those that overlap a selected one.
+
+    Parameters
+    ----------
+    boxes : array_like, [n, 4], float16 or float32
+        (x1, y1, x2, y2) for each box; corners may be exchanged.
+    scores : array_like, [n], the dtype of `boxes`; float16 beside float32 boxes as well
+        Of equal scores, the box with the lower index comes first. NaN is never selected.
+    iou_threshold : float
+        The IoU above which a selected box removes another one.
+    score_threshold : float, optional
+        Only scores above it are selected.
+    max_output_size : int, optional
+        The most boxes to select.
+    offset : float
+        0, or 1 where extents are counted in pixels: x2 - x1 + 1.
+    method : {"hard", "linear", "gaussian"}
+        Boxes are removed, or their scores decay: by ``1 - IoU`` where that is at least the
+        threshold, or by ``exp(-IoU**2 / (2 * sigma))``.
+    sigma : float
+        The width of the Gaussian.
+    box_mode : {"corners", "centre"}
+        With "centre" a box is (x, y, width, height).
+    return_scores : bool
+        Whether the scores at selection are wanted too.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    kept : array, int64
+        The indices of the selected boxes, in the order of selection.
+    scores : array, float32
+        With `return_scores`: their scores at selection, after the decay.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
+    BadParamError
+        A shape or a value is wrong: the text names it.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> boxes = np.array([[0, 0, 10, 10], [0, 0, 10, 9], [20, 0, 30, 10]], np.float32)
+    >>> scores = np.array([0.5, 0.75, 0.25], np.float32)
+    >>> pymluops.nms(boxes, scores, iou_threshold=0.5)
+    array([1, 2])
+    """
+    call = Call("mluOpCpuNmsByLabel" if return_scores else "mluOpNms", handle, Layout.ARRAY)
+    settings = (iou_threshold, score_threshold, max_output_size, offset, sigma)
+    return _run(call, (boxes, scores, None), settings, (method, box_mode), return_scores)
+
+
+def batched_nms(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    iou_threshold: SupportsFloat,
+    score_threshold: SupportsFloat | None = None,
+    max_output_size: SupportsIndex | None = None,
+    offset: SupportsFloat = 0,
+    method: str = "hard",
+    sigma: SupportsFloat = 0.5,
+    box_mode: str = "corners",
+    return_scores: bool = False,
+    handle: Handle | None = None,
+) -> Any:
+    """Select boxes as `nms` does, for each label apart.
+
+    Boxes of different labels never meet. The result is that of each label alone, merged by falling
+    score; of equal scores the box with the lower index comes first.
+
+    Parameters
+    ----------
+    boxes : array_like, [n, 4], float16 or float32
+        As for `nms`.
+    scores : array_like, [n]
+        As for `nms`.
+    labels : array_like, [n], int32 or int64
+        Any numbers that int32 holds.
+    iou_threshold, score_threshold, offset, method, sigma, box_mode, return_scores, handle
+        As for `nms`.
+    max_output_size : int, optional
+        The most boxes to select, of all labels together.
+
+    Returns
+    -------
+    kept : array, int64
+        The indices of the selected boxes, by falling score.
+    scores : array, float32
+        With `return_scores`: their scores at selection.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
+    BadParamError
+        A shape or a value is wrong: the text names it.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> boxes = np.array([[0, 0, 10, 10], [0, 0, 10, 9], [0, 0, 10, 10]], np.float32)
+    >>> scores = np.array([0.5, 0.75, 0.25], np.float32)
+    >>> pymluops.batched_nms(boxes, scores, [0, 0, 1], iou_threshold=0.5)
+    array([1, 2])
+    """
+    call = Call("mluOpCpuNmsByLabel", handle, Layout.ARRAY)
+    settings = (iou_threshold, score_threshold, max_output_size, offset, sigma)
+    return _run(call, (boxes, scores, labels), settings, (method, box_mode), return_scores)
+
+
+def _run(
+    call: Call,
+    arrays: tuple[ArrayLike, ArrayLike, ArrayLike | None],
+    settings: tuple[Any, ...],
+    words: tuple[str, str],
+    return_scores: bool,
+) -> Any:
+    scores = call.input("scores", arrays[1], ndim=1)
+    boxes = call.rois("boxes", arrays[0])
+    labels = ABSENT if arrays[2] is None else call.input("labels", arrays[2], 1, INT32)
+    parameters = _parameters(call, settings, words)
+    room = (min(boxes.shape[0], parameters[2]),)
+    kept = call.output("kept", None, room, INT32[0])
+    count = np.zeros(1, np.int32)
+    size = ffi.from_buffer("int32_t[]", count)
+    made = descriptor(*parameters)
+    if call.function == "mluOpNms":
+        call.run(made, boxes, scores, ffi.NULL, 0, kept, size)
+        return kept.array[: count[0]].astype(np.int64)
+    at_selection = call.output("scores", None, room, FLOAT[0]) if return_scores else ABSENT
+    call.run(made, boxes, scores, labels, kept, at_selection, size)
+    indices = kept.array[: count[0]].astype(np.int64)
+    return (indices, at_selection.array[: count[0]].copy()) if return_scores else indices
+
+
+def _parameters(call: Call, settings: tuple[Any, ...], words: tuple[str, str]) -> tuple[Any, ...]:
+    iou_threshold, score_threshold, max_output_size, offset, sigma = settings
+    limit = _NO_LIMIT
+    if max_output_size is not None:
+        limit = call.integer("max_output_size", max_output_size)
+        if limit < 0:
+            call.refuse("max_output_size", f"{limit} given, expected 0 or more")
+    threshold = -np.inf if score_threshold is None else score_threshold
+    return (
+        _word(call, "method", words[0], _METHODS),
+        _word(call, "box_mode", words[1], _BOX_MODES),
+        limit,
+        call.real("iou_threshold", iou_threshold),
+        call.real("score_threshold", threshold),
+        call.real("offset", offset),
+        call.real("sigma", sigma),
+    )
+
+
+def _word(call: Call, name: str, given: str, known: dict[str, int]) -> int:
+    if not isinstance(given, str) or given not in known:
+        call.refuse(name, f"{given!r} given, expected {' or '.join(map(repr, known))}")
+    return known[given]
+
+
+@lru_cache(maxsize=64)
+def descriptor(
+    method: int,
+    box_mode: int,
+    limit: int,
+    iou_threshold: float,
+    score_threshold: float,
+    offset: float,
+    sigma: float,
+) -> CData:
+    """Return a descriptor for indices of boxes whose numbers stand together."""
+    out: Any = ffi.new("mluOpNmsDescriptor_t *")
+    check(lib.mluOpCreateNmsDescriptor(out), "mluOpCreateNmsDescriptor")
+    made = ffi.gc(out[0], lib.mluOpDestroyNmsDescriptor)
+    status = lib.mluOpSetNmsDescriptor(
+        made,
+        box_mode,
+        lib.MLUOP_NMS_OUTPUT_TARGET_INDICES,
+        lib.MLUOP_NMS_ALGO_INCLUDE_BOUNDARY,
+        method,
+        iou_threshold,
+        sigma,
+        limit,
+        score_threshold,
+        offset,
+        0,
+        False,
+    )
+    check(status, "mluOpSetNmsDescriptor")
+    return made

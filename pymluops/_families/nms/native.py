@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C function of nms on torch tensors."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pymluops._families.nms.arrays import descriptor
+from pymluops.capi import ffi
+from pymluops.torch._native_calls import array, call
+
+
+def select(
+    boxes: Tensor, scores: Tensor, labels: Tensor | None, parameters: tuple[Any, ...]
+) -> tuple[Tensor, Tensor]:
+    """Call it with contiguous tensors, and return the indices, and the scores at selection."""
+    room = (min(boxes.shape[0], parameters[2]),)
+    kept, at_selection = torch.empty(room, dtype=torch.int32), torch.empty(room)
+    size = ffi.new("int32_t *")
+    tensors = (*array(boxes), *array(scores), *array(labels), *array(kept), *array(at_selection))
+    call("mluOpCpuNmsByLabel", descriptor(*parameters), *tensors, size)
+    return kept[: size[0]].to(torch.int64), at_selection[: size[0]].clone()

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Non-maximum suppression for PyTorch, with the arguments and the results that mmcv gives it.
+
+Which boxes are kept has no gradient; what is taken from `boxes` and `scores` by their indices has.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pymluops._families.nms import native
+from pymluops.torch._operators import define
+from pymluops.torch._tensors import Spec, check_dims, check_extents, require, spec
+
+_METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
+_NO_LIMIT = 2**31 - 1
+
+# ------------------------------------------------------------------------------- the operator
+
+
+def _check(op: str, boxes: Spec, scores: Spec, labels: Spec | None) -> None:
+    check_dims(op, "boxes", boxes, "n, 4")
+    check_dims(op, "scores", scores, "n")
+    require(boxes[0][1] == 4, lambda: f"{op}: boxes has shape {tuple(boxes[0])}, expected (n, 4)")
+    count = boxes[0][:1]
+    check_extents(op, "scores", scores, count, "(n,)")
+    if labels is not None:
+        if len(labels[0]) != 1:
+            message = f"{op}: labels has shape {tuple(labels[0])}, expected 1 dim (n)"
+            raise ValueError(message)
+        check_extents(op, "labels", labels, count, "(n,)")
+
+
+def _select(
+    boxes: Tensor,
+    scores: Tensor,
+    labels: Tensor | None,
+    iou_threshold: float,
+    score_threshold: float,
+    max_num: int,
+    offset: int,
+    method: int,
+    sigma: float,
+) -> tuple[Tensor, Tensor]:
+    given = None if labels is None else spec(labels)
+    _check("nms", spec(boxes), spec(scores), given)
+    if boxes.shape[0] == 0:
+        return torch.empty(0, dtype=torch.int64), torch.empty(0)
+    parameters = (method, 0, max_num, iou_threshold, score_threshold, float(offset), sigma)
+    wide = (boxes.to(torch.float32), scores.to(torch.float32))
+    kinds = None if labels is None else labels.to(torch.int32).contiguous()
+    return native.select(wide[0].contiguous(), wide[1].contiguous(), kinds, parameters)
+
+
+def _select_fake(
+    boxes: Tensor, scores: Tensor, labels: Tensor | None, *numbers: float
+) -> tuple[Tensor, Tensor]:
+    _check("nms", spec(boxes), spec(scores), None if labels is None else spec(labels))
+    count = torch.library.get_ctx().new_dynamic_size()
+    return boxes.new_empty(count, dtype=torch.int64), boxes.new_empty(count, dtype=torch.float32)
+
+
+def _mark_results(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.mark_non_differentiable(*output)
+
+
+def _no_gradients(ctx: Any, *grads: Tensor | None) -> tuple[None, ...]:
+    return (None,) * 9
+
+
+_nms = define(
+    "nms(Tensor boxes, Tensor scores, Tensor? labels, float iou_threshold, float score_threshold, "
+    "int max_num, int offset, int method, float sigma) -> (Tensor, Tensor)",
+    kernel=_select,
+    fake=_select_fake,
+    setup_context=_mark_results,
+    backward=_no_gradients,
+)
+
+
+def _below(number: float) -> float:
+    """Return the next smaller float32: `x > _below(y)` means `x >= y`."""
+    return float(np.nextafter(np.float32(number), np.float32(-np.inf)))
+
+
+def _soft(
+    boxes: Tensor,
+    scores: Tensor,
+    labels: Tensor | None,
+    numbers: tuple[float, float, float, int],
+    method: int,
+) -> tuple[Tensor, Tensor]:
+    iou_threshold, sigma, min_score, offset = numbers
+    if method == 0:  # it removes boxes with an IoU of the threshold too
+        iou_threshold = _below(iou_threshold)
+    # sigma is twice that of the library; scores equal to the smallest one stay.
+    selected: tuple[Tensor, Tensor] = _nms(
+        boxes,
+        scores,
+        labels,
+        iou_threshold,
+        _below(min_score),
+        _NO_LIMIT,
+        offset,
+        method,
+        sigma / 2,
+    )
+    return selected
+
+
+def _hard(
+    boxes: Tensor,
+    scores: Tensor,
+    labels: Tensor | None,
+    iou_threshold: float,
+    offset: int,
+    score_threshold: float,
+    max_num: int,
+) -> Tensor:
+    least = score_threshold if score_threshold > 0 else -math.inf
+    most = max_num if max_num > 0 else _NO_LIMIT
+    inds: Tensor = _nms(boxes, scores, labels, iou_threshold, least, most, offset, 0, 0.5)[0]
+    return inds
+
+
+def _as_tensors(boxes: Any, scores: Any) -> tuple[Tensor, Tensor, bool]:
+    is_numpy = isinstance(boxes, np.ndarray)
+    if is_numpy:
+        boxes = torch.from_numpy(boxes)
+    if isinstance(scores, np.ndarray):
+        scores = torch.from_numpy(scores)
+    return boxes, scores, is_numpy
+
+
+# ------------------------------------------------------------------------------ what users call
+
+
+def nms(
+    boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float,
+    offset: int = 0,
+    score_threshold: float = 0,
+    max_num: int = -1,
+) -> tuple[Tensor, Tensor]:
+    """Select boxes by falling score, and drop those that overlap a selected one.
+
+    Parameters
+    ----------
+    boxes : Tensor
+        (n, 4), corners (x1, y1, x2, y2); float32, float16 or bfloat16, or a NumPy array.
+    scores : Tensor
+        (n,).
+    iou_threshold : float
+        The IoU above which a selected box removes another one.
+    offset : int
+        0, or 1 where extents are counted in pixels.
+    score_threshold : float
+        If it is positive, only scores above it are selected.
+    max_num : int
+        If it is positive, the most boxes that are selected.
+
+    Returns
+    -------
+    dets : Tensor
+        (k, 5), the selected boxes and their scores.
+    inds : Tensor
+        (k,), int64, their indices by falling score; of equal scores the lower index comes first.
+    """
+    boxes, scores, is_numpy = _as_tensors(boxes, scores)
+    inds = _hard(boxes, scores, None, float(iou_threshold), offset, score_threshold, max_num)
+    dets = torch.cat((boxes[inds], scores[inds].reshape(-1, 1)), 1)
+    return (dets.numpy(), inds.numpy()) if is_numpy else (dets, inds)  # type: ignore[return-value]
+
+
+def soft_nms(
+    boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float = 0.3,
+    sigma: float = 0.5,
+    min_score: float = 1e-3,
+    method: str = "linear",
+    offset: int = 0,
+) -> tuple[Tensor, Tensor]:
+    """Select boxes by falling score, and weaken those that overlap a selected one.
+
+    Parameters
+    ----------
+    boxes, scores, offset
+        As for :func:`nms`.
+    iou_threshold : float
+        The IoU from which "linear" weakens and "naive" removes.
+    sigma : float
+        The width of the Gaussian: a score is multiplied by ``exp(-IoU**2 / sigma)``.
+    min_score : float
+        Scores below it are out.
+    method : {"linear", "gaussian", "naive"}
+        What an IoU does to a score.
+
+    Returns
+    -------
+    dets : Tensor
+        (k, 5), the selected boxes and their scores at selection, without gradients.
+    inds : Tensor
+        (k,), int64, their indices by falling score.
+    """
+    if method not in _METHODS:
+        message = f"soft_nms: method is {method!r}, expected one of {', '.join(_METHODS)}"
+        raise ValueError(message)
+    boxes, scores, is_numpy = _as_tensors(boxes, scores)
+    boxes, scores = boxes.detach(), scores.detach()
+    numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
+    inds, now = _soft(boxes, scores, None, numbers, _METHODS[method])
+    dets = torch.cat((boxes[inds], now[:, None].to(boxes.dtype)), 1)
+    return (dets.numpy(), inds.numpy()) if is_numpy else (dets, inds)  # type: ignore[return-value]
+
+
+def batched_nms(
+    boxes: Tensor,
+    scores: Tensor,
+    idxs: Tensor,
+    nms_cfg: dict[str, Any] | None,
+    class_agnostic: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Select boxes of each class apart: those of different classes never meet.
+
+    Nothing is added to the boxes to keep them apart, so nothing is rounded.
+
+    Parameters
+    ----------
+    boxes, scores : Tensor
+        As for :func:`nms`.
+    idxs : Tensor
+        (n,), the class of each box.
+    nms_cfg : dict or None
+        The arguments of :func:`nms`, or of :func:`soft_nms` with ``type="soft_nms"``; with
+        ``max_num`` for both, and ``class_agnostic``. `split_thr` is taken and not needed. None:
+        boxes are only sorted.
+    class_agnostic : bool
+        Whether all boxes may meet.
+
+    Returns
+    -------
+    dets : Tensor
+        (k, 5), the selected boxes and their scores, by falling score.
+    keep : Tensor
+        (k,), int64, their indices.
+    """
+    if nms_cfg is None:
+        scores, keep = scores.sort(descending=True)
+        return torch.cat((boxes[keep], scores[:, None]), -1), keep
+    config = nms_cfg.copy()
+    labels = None if config.pop("class_agnostic", class_agnostic) else idxs
+    kind, _ = config.pop("type", "nms"), config.pop("split_thr", 0)
+    if kind == "nms":
+        keep = _batched_hard(boxes, scores, labels, **config)
+        return torch.cat((boxes[keep], scores[keep][:, None]), -1), keep
+    if kind == "soft_nms":
+        return _batched_soft(boxes, scores, labels, **config)
+    message = f"batched_nms: type is {kind!r}, expected 'nms' or 'soft_nms'"
+    raise ValueError(message)
+
+
+def _batched_hard(
+    boxes: Tensor,
+    scores: Tensor,
+    labels: Tensor | None,
+    iou_threshold: float,
+    offset: int = 0,
+    score_threshold: float = 0,
+    max_num: int = -1,
+) -> Tensor:
+    return _hard(boxes, scores, labels, float(iou_threshold), offset, score_threshold, max_num)
+
+
+def _batched_soft(
+    boxes: Tensor,
+    scores: Tensor,
+    labels: Tensor | None,
+    iou_threshold: float = 0.3,
+    sigma: float = 0.5,
+    min_score: float = 1e-3,
+    method: str = "linear",
+    offset: int = 0,
+    max_num: int = -1,
+) -> tuple[Tensor, Tensor]:
+    numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
+    keep, now = _soft(boxes.detach(), scores.detach(), labels, numbers, _METHODS[method])
+    if max_num > 0:
+        keep, now = keep[:max_num], now[:max_num]
+    return torch.cat((boxes[keep], now[:, None].to(boxes.dtype)), -1), keep

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nms in PyTorch: values, what torch asks of an operator, and mmcv's functions beside ours."""
+
+import numpy as np
+import pytest
+import torch
+from families import family_file
+from installed_mmcv import theirs
+from torch import Tensor
+from torch_case import Case
+
+import pymluops.torch as ours
+from pymluops.torch import mmcv_backend
+from pymluops.torch._mmcv_ext import OPERATORS
+
+cases = family_file("nms", "torch_cases")
+ALL_CASES = pytest.mark.parametrize("case", cases.CASES, ids=str)
+
+
+def given(seed: int = 0, n: int = 60) -> tuple[Tensor, Tensor]:
+    made: tuple[Tensor, Tensor] = cases.arguments(torch.Generator().manual_seed(seed), n)
+    return made
+
+
+def same(one: tuple[Tensor, Tensor], two: tuple[Tensor, Tensor]) -> bool:
+    return torch.equal(one[0], two[0]) and torch.equal(one[1], two[1])
+
+
+@ALL_CASES
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_values_match_the_reference(case: Case, dtype: torch.dtype) -> None:
+    args = case.arguments(dtype)
+    dets, inds = case.ours(*args)
+    expected = case.reference(args[0].float(), args[1].float(), *args[2:])
+    assert (dets.dtype, inds.dtype) == (dtype, torch.int64)
+    assert torch.equal(inds, expected[1])
+    assert torch.equal(dets.float(), expected[0])
+
+
+@ALL_CASES
+def test_opcheck(case: Case) -> None:
+    args = case.arguments()
+    args[0].requires_grad_()
+    name, operator_args = case.operator(*args)
+    torch.library.opcheck(getattr(torch.ops.pymluops, name).default, operator_args)
+
+
+def test_compile_without_graph_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._dynamo.config, "capture_dynamic_output_shape_ops", True)
+    compiled = torch.compile(ours.nms, fullgraph=True, backend="aot_eager")
+    for n in (60, 20):
+        assert same(compiled(*given(n, n), 0.5), ours.nms(*given(n, n), 0.5))
+
+
+def test_what_is_taken_has_gradients() -> None:
+    boxes, scores = (tensor.requires_grad_() for tensor in given())
+    dets, inds = ours.nms(boxes, scores, 0.5)
+    assert 0 < len(inds) < 60
+    dets.sum().backward()
+    expected = torch.zeros(60)
+    expected[inds] = 1
+    assert torch.equal(scores.grad, expected)
+    assert torch.equal(boxes.grad, expected[:, None].expand(60, 4))
+
+
+def test_autocast() -> None:
+    boxes, scores = given()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert same(ours.nms(boxes, scores, 0.5), ours.nms(boxes, scores, 0.5))
+
+
+def test_any_strides() -> None:
+    boxes, scores = given()
+    strided = boxes.t().contiguous().t(), torch.stack([scores, scores], 1)[:, 0]
+    assert same(ours.nms(*strided, 0.5), ours.nms(boxes, scores, 0.5))
+
+
+def test_numpy_gives_numpy() -> None:
+    boxes, scores = given()
+    for function in (ours.nms, ours.soft_nms):
+        dets, inds = function(boxes.numpy(), scores.numpy(), 0.5)
+        expected = function(boxes, scores, 0.5)
+        assert np.array_equal(dets, expected[0].numpy())
+        assert np.array_equal(inds, expected[1].numpy())
+
+
+def test_no_boxes() -> None:
+    boxes, scores = torch.zeros(0, 4), torch.zeros(0)
+    results = [ours.nms(boxes, scores, 0.5), ours.soft_nms(boxes, scores, 0.5)]
+    labels = torch.zeros(0, dtype=torch.int64)
+    results.append(ours.batched_nms(boxes, scores, labels, {"type": "nms", "iou_threshold": 0.5}))
+    for dets, inds in results:
+        assert (dets.shape, inds.shape, inds.dtype) == ((0, 5), (0,), torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "scores", "kind", "text"),
+    [
+        (torch.zeros(3, 5), torch.zeros(3), ValueError, r"boxes has shape \(3, 5\)"),
+        (torch.zeros(12), torch.zeros(3), ValueError, r"boxes has shape \(12,\), expected 2 dims"),
+        (torch.zeros(3, 4), torch.zeros(2), ValueError, r"scores has shape \(2,\)"),
+        (torch.zeros(3, 4).double(), torch.zeros(3), TypeError, "boxes is float64"),
+        (torch.zeros(3, 4), torch.zeros(3).double(), TypeError, "scores is float64"),
+        (torch.zeros(3, 4).to_sparse(), torch.zeros(3), ValueError, "boxes is a sparse"),
+    ],
+)
+def test_refusals(boxes: Tensor, scores: Tensor, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=f"nms: {text}"):
+        ours.nms(boxes, scores, 0.5)
+
+
+def test_other_refusals() -> None:
+    boxes, scores = given()
+    with pytest.raises(ValueError, match="soft_nms: method is 'hard', expected one of naive, "):
+        ours.soft_nms(boxes, scores, method="hard")
+    with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
+        ours.batched_nms(boxes, scores, scores.long(), {"type": "nms_rotated"})
+    with pytest.raises(ValueError, match=r"labels has shape \(2,\)"):
+        ours.batched_nms(boxes, scores, torch.zeros(2).long(), {"iou_threshold": 0.5})
+    with pytest.raises(NotImplementedError, match="vmap is not supported"):
+        torch.vmap(lambda b: ours.nms(b, scores, 0.5))(torch.stack([boxes, boxes]))
+
+
+# ------------------------------------------------------------------------------- soft and batched
+
+
+def soft_reference(
+    boxes: Tensor, scores: Tensor, threshold: float, sigma: float, least: float, method: str
+) -> tuple[list[int], list[float]]:
+    """What mmcv does, box by box, in float64; of equal scores the first one."""
+    now, left = scores.double().tolist(), list(range(len(boxes)))
+    kept, at_selection = [], []
+    while left:
+        best = max(left, key=lambda i: (now[i], -i))
+        left.remove(best)
+        kept.append(best)
+        at_selection.append(now[best])
+        for i in list(left):
+            iou = float(cases._iou(boxes[i][None], boxes[best], 0))
+            if method == "gaussian":
+                now[i] *= float(np.exp(-iou * iou / sigma))
+            elif iou >= threshold:
+                now[i] *= 1 - iou if method == "linear" else 0
+            if now[i] < least:
+                left.remove(i)
+    return kept, at_selection
+
+
+@pytest.mark.parametrize("method", ["linear", "gaussian", "naive"])
+def test_soft_nms_is_that_of_mmcv(method: str) -> None:
+    for seed in range(5):
+        boxes, scores = given(seed, 40)
+        dets, inds = ours.soft_nms(boxes, scores, 0.3, 0.6, 0.05, method)
+        kept, at_selection = soft_reference(boxes, scores, 0.3, 0.6, 0.05, method)
+        assert inds.tolist() == kept
+        assert torch.equal(dets[:, :4], boxes[inds])
+        np.testing.assert_allclose(dets[:, 4], at_selection, rtol=1e-5)
+
+
+def test_limits_belong_to_the_inside() -> None:
+    boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [20, 0, 30, 10]])
+    scores = torch.tensor([0.75, 0.5, 0.25])  # the first two have an IoU of 0.5
+    assert ours.nms(boxes, scores, 0.5)[1].tolist() == [0, 1, 2]
+    assert ours.soft_nms(boxes, scores, 0.5, min_score=0.25)[1].tolist() == [0, 1, 2]
+    assert ours.soft_nms(boxes, scores, 0.5, min_score=0.251)[1].tolist() == [0]
+    assert ours.soft_nms(boxes, scores, 0.5, method="naive")[1].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("kind", ["nms", "soft_nms"])
+def test_batched_nms_is_that_of_each_class_merged(kind: str) -> None:
+    boxes, scores = given(3, 90)
+    labels = torch.randint(-3, 4, (90,), generator=torch.Generator().manual_seed(1))
+    config = {"type": kind, "iou_threshold": 0.4, "split_thr": 10}
+    dets, keep = ours.batched_nms(boxes, scores, labels, config)
+    rows = []
+    for label in labels.unique():
+        mine = (labels == label).nonzero()[:, 0]
+        alone, inds = getattr(ours, kind)(boxes[mine], scores[mine], 0.4)
+        found = zip(alone[:, 4].tolist(), mine[inds].tolist(), strict=True)
+        rows += [(-score, i) for score, i in found]
+    assert keep.tolist() == [i for _, i in sorted(rows)]
+    assert dets[:, 4].tolist() == [-score for score, _ in sorted(rows)]
+    assert torch.equal(dets[:, :4], boxes[keep])
+    assert config == {"type": kind, "iou_threshold": 0.4, "split_thr": 10}
+
+
+def test_batched_nms_with_other_configurations() -> None:
+    boxes, scores = given()
+    labels = torch.arange(60)
+    all_may_meet = ours.nms(boxes, scores, 0.5)
+    config = {"iou_threshold": 0.5}
+    assert same(ours.batched_nms(boxes, scores, labels, config, True), all_may_meet)
+    config["class_agnostic"] = True
+    assert same(ours.batched_nms(boxes, scores, labels, config), all_may_meet)
+    few = ours.batched_nms(boxes, scores, labels, {"iou_threshold": 0.5, "max_num": 7})
+    assert len(few[1]) == 7
+    few = ours.batched_nms(
+        boxes, scores, labels, {"type": "soft_nms", "iou_threshold": 0.5, "max_num": 7}
+    )
+    assert len(few[1]) == 7
+    dets, keep = ours.batched_nms(boxes, scores, labels, None)
+    assert torch.equal(dets[:, 4], scores[keep])
+    assert torch.equal(dets[:, 4], scores.sort(descending=True)[0])
+
+
+# ----------------------------------------------------------------------------------------- mmcv
+
+
+def test_mmcv_computes_what_we_compute() -> None:
+    boxes, scores = given()
+    labels = torch.arange(60) % 3
+    for threshold, offset, least, most in ((0.5, 0, 0, -1), (0.3, 1, 0.4, 6)):
+        arguments = (boxes, scores, threshold, offset, least, most)
+        assert same(theirs.nms(*arguments), ours.nms(*arguments))
+    for method in ("linear", "gaussian", "naive"):
+        arguments = (boxes, scores, 0.3, 0.5, 0.01, method)
+        assert same(theirs.soft_nms(*arguments), ours.soft_nms(*arguments))
+    config = {"type": "nms", "iou_threshold": 0.5}
+    mine, its = (m.batched_nms(boxes, scores, labels, config) for m in (ours, theirs))
+    assert torch.equal(mine[1], its[1])
+
+
+def test_a_full_mmcv_gets_what_ours_return() -> None:
+    """The others write into tensors of mmcv's, and return nothing."""
+    boxes, scores = given()
+    by_device = mmcv_backend._ByDevice("nms", OPERATORS["nms"], None)
+    kept = by_device(boxes, scores, iou_threshold=0.5, offset=0)
+    assert torch.equal(kept, ours.nms(boxes, scores, 0.5)[1])
