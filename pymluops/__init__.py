@@ -22,6 +22,7 @@ from pymluops._families.masked.arrays import masked_col2im_forward, masked_im2co
 from pymluops._families.nms.arrays import batched_nms, nms
 from pymluops._families.psamask.arrays import psamask_backward, psamask_forward
 from pymluops._handle import Handle, supported_isas
+from pymluops._layout import to_nchw, to_nhwc
 from pymluops._threads import default_handle, get_num_threads, set_num_threads, threads
 from pymluops.errors import (
     AllocFailedError,
@@ -70,6 +71,8 @@ __all__ = [
     "show_config",
     "supported_isas",
     "threads",
+    "to_nchw",
+    "to_nhwc",
 ]
 
 _log.install()

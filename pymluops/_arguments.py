@@ -216,10 +216,14 @@ class Arguments:
         dtype: np.dtype[Any],
         *,
         batch: bool = False,
+        layout: Layout | None = None,
     ) -> Tensor:
-        """Return what the operator writes: the array that the caller gave, or a new one."""
+        """Return what the operator writes: the array that the caller gave, or a new one.
+
+        Of four dims, it has the layout of the call, or a `layout` of its own.
+        """
         single = batch and bool(self._single)
-        descriptor = self._descriptor(name, shape, dtype)
+        descriptor = self._descriptor(name, shape, dtype, layout)
         if given is not None:
             array = as_output(self.function, name, given, shape[1:] if single else shape, dtype)
         elif math.prod(shape) >= TOO_MANY:
@@ -249,8 +253,15 @@ class Arguments:
         """Raise for an argument that contradicts another one, where C sees only one of them."""
         raise bad_value(self.function, name, problem)
 
-    def _descriptor(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> CData:
+    def _descriptor(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        layout: Layout | None = None,
+    ) -> CData:
+        of_four = self._layout if layout is None else int(layout)
         try:
-            return packed_descriptor(shape, dtype, self._layout if len(shape) == 4 else _ARRAY)
+            return packed_descriptor(shape, dtype, of_four if len(shape) == 4 else _ARRAY)
         except (OverflowError, BadParamError):
             raise bad_value(self.function, name, f"shape {shape} is too large") from None

@@ -512,6 +512,15 @@ class _Lib:
     def mluOpCpuGetNumThreads(self, handle: CData, num_threads: CData, /) -> int: ...
     def mluOpCpuEndThreads(self) -> int: ...
     def mluOpCpuGetIsaName(self, handle: CData, /) -> CData: ...
+    def mluOpCpuConvertLayout(
+        self,
+        handle: CData,
+        input_desc: CData,
+        input: CData,
+        output_desc: CData,
+        output: CData,
+        /,
+    ) -> int: ...
     def mluOpCpuNmsByLabel(
         self,
         handle: CData,

@@ -17,6 +17,7 @@
                              vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
+     vf_load_pairs(p, q)     of VL elements of 2 bytes each: p[0], q[0], p[1], q[1] and so on
      vf_two_as_halves(a, b)  the bits of 2 * VL halves, converted from a and then b
      vf_load_fours_times(p, step, n), ..._half
                              the same of fewer runs: each is there n times

@@ -24,6 +24,12 @@ MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
 MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   _mm256_maskstore_ps(p, vf_first_(n), v);
 }
+MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
+  const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+  const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)q);
+  const __m256i low = _mm256_castsi128_si256(_mm_unpacklo_epi16(a, b));
+  return _mm256_castsi256_ps(_mm256_inserti128_si256(low, _mm_unpackhi_epi16(a, b), 1));
+}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }

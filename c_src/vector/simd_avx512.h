@@ -22,6 +22,15 @@ MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
 MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   _mm512_mask_storeu_ps(p, vf_first_(n), v);
 }
+MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
+  const __m512i order = _mm512_setr_epi32(
+      0x100000, 0x110001, 0x120002, 0x130003, 0x140004, 0x150005, 0x160006, 0x170007, 0x180008,
+      0x190009, 0x1a000a, 0x1b000b, 0x1c000c, 0x1d000d, 0x1e000e, 0x1f000f);
+  const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
+  const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)q);
+  const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+  return _mm512_castsi512_ps(_mm512_permutexvar_epi16(order, both));
+}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }

@@ -12,6 +12,10 @@ MLUOP_INLINE void vf_store(float *p, vf v) { vst1q_f32(p, v); }
 MLUOP_INLINE void vf_stream(float *p, vf v) { vst1q_f32(p, v); }
 MLUOP_INLINE void vf_stream_one(float *p, float x) { *p = x; }
 MLUOP_INLINE void vf_stream_end(void) {}
+MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
+  const uint16x4x2_t pairs = vzip_u16(vld1_u16(p), vld1_u16(q));
+  return vreinterpretq_f32_u16(vcombine_u16(pairs.val[0], pairs.val[1]));
+}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }

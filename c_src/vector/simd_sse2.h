@@ -55,6 +55,11 @@ MLUOP_INLINE __m128i vf_to_halves_(vf v) { /* one in each 32-bit lane, sign-exte
   half = vi_choose_(is_nan, nan, half);
   return _mm_or_si128(half, sign);
 }
+MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
+  const __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  const __m128i b = _mm_loadl_epi64((const __m128i *)(const void *)q);
+  return _mm_castsi128_ps(_mm_unpacklo_epi16(a, b));
+}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   const __m128i packed = _mm_loadl_epi64((const __m128i *)(const void *)p);
   return vf_of_halves_(_mm_unpacklo_epi16(packed, _mm_setzero_si128()));

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "c_src/families").glob("*/*api.c"))
+SOURCES = [*sorted((ROOT / "c_src/families").glob("*/*api.c")), ROOT / "c_src/layout/api.c"]
 
 
 def rule_tables(source: str) -> list[str]:

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layout/kernels.h"
+#include "shared/transpose.h"
+
+/* The elements begin to end - 1 of one side of a matrix. */
+struct span {
+  int64_t begin, end;
+};
+
+/* A tile of an image: `from` and `to` are where its matrix begins. */
+struct tile {
+  const char *from;
+  char *to;
+  struct span rows, columns;
+};
+
+static struct span span_of(int64_t tile, int64_t tiles, int64_t extent) {
+  const int64_t begin = tile * LAYOUT_TILE;
+  return (struct span){begin, tile + 1 < tiles ? begin + LAYOUT_TILE : extent};
+}
+
+/* Where the block after that at `at` begins. The last one overlaps it, so that all are whole: what
+   is written twice is the same. */
+static int64_t next_block(struct span span, int64_t at, int64_t step, int64_t block) {
+  if (at + block == span.end) return span.end;
+  return at + step + block <= span.end ? at + step : span.end - block;
+}
+
+/* A whole line of the source in each row, and of the target in each column. Pixels are the inner
+   loop: on the NCHW side, that is a run in each channel. */
+MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t, int size) {
+  const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
+  const int64_t to_line =
+      a->stream ? (int64_t)(-((uintptr_t)(t->to + t->rows.begin * size) / (uintptr_t)size) %
+                            (uintptr_t)block)
+                : 0;
+  const struct span outer = a->rows_are_pixels ? t->columns : t->rows;
+  const struct span inner = a->rows_are_pixels ? t->rows : t->columns;
+  const int64_t ahead = a->rows_are_pixels ? LINE_BYTES : block * pitch;
+  for (int64_t i = outer.begin, next_i; i < outer.end; i = next_i) {
+    const int64_t i_step = !a->rows_are_pixels && i == outer.begin && to_line > 0 ? to_line : block;
+    next_i = next_block(outer, i, i_step, block);
+    for (int64_t j = inner.begin, next_j; j < inner.end; j = next_j) {
+      const int64_t j_step =
+          a->rows_are_pixels && j == inner.begin && to_line > 0 ? to_line : block;
+      next_j = next_block(inner, j, j_step, block);
+      const int64_t row = a->rows_are_pixels ? j : i, column = a->rows_are_pixels ? i : j;
+      const char *from = t->from + row * pitch + column * size;
+      char *to = t->to + column * to_pitch + row * size;
+      for (int64_t k = 0; a->prefetch && k < block; k++) {
+        mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(ahead + k * pitch)));
+      }
+      if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
+        transpose_block(from, pitch, to, to_pitch, block, block, size, 1);
+      } else {
+        transpose_block(from, pitch, to, to_pitch, block, block, size, 0);
+      }
+    }
+  }
+}
+
+enum { MOST_BLOCK = LINE_BYTES / 2, ROOM = (MOST_BLOCK + 1) * LINE_BYTES };
+
+/* Fewer columns than a line has: rows stand one behind the other, so that many are read at once. */
+MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct tile *t, int size) {
+  const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
+  char in[ROOM], out[ROOM];
+  for (int64_t row = t->rows.begin; row < t->rows.end;
+       row = next_block(t->rows, row, block, block)) {
+    memcpy(in, t->from + row * pitch, (size_t)(block * pitch));
+    transpose_block(in, pitch, out, LINE_BYTES, block, a->columns, size, 0);
+    for (int64_t c = 0; c < a->columns; c++) {
+      memcpy(t->to + c * to_pitch + row * size, out + c * LINE_BYTES, LINE_BYTES);
+    }
+  }
+}
+
+/* Fewer rows: columns of the target stand one behind the other. */
+MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct tile *t, int size) {
+  const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
+  char in[ROOM], out[ROOM];
+  for (int64_t column = t->columns.begin; column < t->columns.end;
+       column = next_block(t->columns, column, block, block)) {
+    for (int64_t r = 0; r < a->rows; r++) {
+      memcpy(in + r * LINE_BYTES, t->from + r * pitch + column * size, LINE_BYTES);
+    }
+    transpose_block(in, LINE_BYTES, out, to_pitch, a->rows, block, size, 0);
+    memcpy(t->to + column * to_pitch, out, (size_t)(block * to_pitch));
+  }
+}
+
+MLUOP_INLINE void convert_few(const struct layout_args *a, const struct tile *t, int size) {
+  for (int64_t column = 0; column < a->columns; column++) {
+    for (int64_t row = 0; row < a->rows; row++) {
+      memcpy(t->to + (column * a->rows + row) * size, t->from + (row * a->columns + column) * size,
+             (size_t)size);
+    }
+  }
+}
+
+/* One channel, or one pixel: both layouts are the same. */
+static void copy(const struct layout_args *a, const struct tile *t) {
+  const int64_t begin = (t->rows.begin + t->columns.begin) * a->size;
+  const int64_t count = (t->rows.end - t->rows.begin) * (t->columns.end - t->columns.begin);
+  memcpy(t->to + begin, t->from + begin, (size_t)(count * a->size));
+}
+
+MLUOP_INLINE void convert(const struct layout_args *a, const struct tile *t, int size) {
+  const int64_t block = LINE_BYTES / size;
+  if (a->rows == 1 || a->columns == 1) {
+    copy(a, t);
+  } else if (a->rows >= block && a->columns >= block) {
+    convert_wide(a, t, size);
+  } else if (a->rows >= block) {
+    convert_few_columns(a, t, size);
+  } else if (a->columns >= block) {
+    convert_few_rows(a, t, size);
+  } else {
+    convert_few(a, t, size);
+  }
+}
+
+void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  const struct layout_args *a = vargs;
+  const int64_t tiles = a->row_tiles * a->column_tiles, bytes = a->rows * a->columns * a->size;
+  (void)scratch;
+  for (int64_t item = begin; item < end; item++) {
+    const int64_t image = item / tiles, tile = item % tiles;
+    const struct tile t = {
+        .from = a->from + image * bytes,
+        .to = a->to + image * bytes,
+        .rows = span_of(tile % a->row_tiles, a->row_tiles, a->rows),
+        .columns = span_of(tile / a->row_tiles, a->column_tiles, a->columns),
+    };
+    if (a->size == 2) {
+      convert(a, &t, 2);
+    } else {
+      convert(a, &t, 4);
+    }
+  }
+  if (a->stream) vf_stream_end();
+}
