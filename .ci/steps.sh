@@ -12,15 +12,16 @@ headers|machine|each public header compiles alone
 tests|tools|the tests, as README.md says
 asan|tools|C tests, operators and conformance with AddressSanitizer and UndefinedBehaviorSanitizer
 mutation|tools|the conformance suite notices when checks are broken
-slow|tools|a family is dropped into a copy of the tree
+slow|tools|a family is dropped into a copy of the tree; more instruction sets where tests take long
 tsan|tools|C tests of threads with ThreadSanitizer
+gcc|tools|C tests, with every instruction set in one build
 clang|tools|C tests, compiled by Clang
 install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
 wheel|tools|sdist and wheel, in an environment of their own; the wheel is reproducible
 serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
 arm64|tools|C tests for arm64, emulated
-isas|tests|C tests with every instruction set below the best
-cpus|tests|C tests on CPUs that lack what this one has, emulated'
+isas|gcc|C tests with every instruction set below the best
+cpus|gcc|C tests on CPUs that lack what this one has, emulated'
 
 # get PACKAGE...: from apt, if .ci/run may install something.
 get() {
@@ -70,7 +71,7 @@ with open("pyproject.toml", "rb") as file:
 }
 
 step_tests() {
-  .venv/bin/python -m pytest
+  .venv/bin/python -m pytest -n auto
 }
 
 # ------------------------------------------------------------------------------ the sources
@@ -99,6 +100,10 @@ step_headers() {
 }
 
 # ------------------------------------------------------------------ compilers and processors
+
+step_gcc() {
+  c_tests dev
+}
 
 step_clang() {
   need clang clang

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from families import family_files
 
+import pymluops
+
 PROGRAM = """
 import sys, threading, time
 sys.path.insert(0, {tests!r})
@@ -65,8 +67,17 @@ CASES = {
 }
 
 
+# Each takes its time: the best instruction set is enough for every day.
+ISAS = [
+    pytest.param(isa, marks=[] if isa == pymluops.supported_isas()[0] else pytest.mark.slow)
+    for isa in pymluops.supported_isas()
+]
+
+
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", CASES)
-def test_changing_indices_touch_nothing_outside(name, isa):
+def test_changing_indices_touch_nothing_outside(name, isa, monkeypatch):
+    monkeypatch.setenv("MLUOP_CPU_ISA", isa)
     program = PROGRAM.format(tests=str(Path(__file__).parents[1]), setup=CASES[name])
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
