@@ -45,8 +45,8 @@ def test_opcheck(case: Case) -> None:
     torch.library.opcheck(getattr(torch.ops.pymluops, name).default, operator_args)
 
 
-def test_compile_without_graph_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch._dynamo.config, "capture_dynamic_output_shape_ops", True)
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_compile_without_graph_breaks() -> None:
     compiled = torch.compile(ours.nms, fullgraph=True, backend="aot_eager")
     for n in (60, 20):
         assert same(compiled(*given(n, n), 0.5), ours.nms(*given(n, n), 0.5))
