@@ -88,7 +88,6 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
                              .rows = from_nhwc ? pixels : channels,
                              .columns = from_nhwc ? channels : pixels,
                              .size = (int)mluop_dtype_size(input_desc->dtype),
-                             .rows_are_pixels = from_nhwc,
                              .prefetch = moved > NEAR_BYTES};
   args.row_tiles = mluop_max(1, args.rows / LAYOUT_TILE);
   args.column_tiles = mluop_max(1, args.columns / LAYOUT_TILE);

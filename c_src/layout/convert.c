@@ -26,56 +26,67 @@ static int64_t next_block(struct span span, int64_t at, int64_t step, int64_t bl
   return at + step + block <= span.end ? at + step : span.end - block;
 }
 
-/* A whole line of the source in each row, and of the target in each column. Pixels are the inner
-   loop: on the NCHW side, that is a run in each channel. */
+enum {
+  MOST_BLOCK = LINE_BYTES / 2,
+  MOST_ROWS = 2 * LAYOUT_TILE, /* of a tile */
+  SAME_PLACE = 4096,           /* lines so far apart have the same place in the first cache */
+  ROOM = (MOST_BLOCK + 1) * LINE_BYTES
+};
+
+/* A whole line of the source in each row, and of the target in each column. Columns are written
+   from begin to end: side by side, lines that have the same place in the caches would push each
+   other out. Where even the lines of a block do, columns are put together in a buffer first. */
 MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t, int size) {
   const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
-  const int64_t to_line =
-      a->stream ? (int64_t)(-((uintptr_t)(t->to + t->rows.begin * size) / (uintptr_t)size) %
-                            (uintptr_t)block)
-                : 0;
-  const struct span outer = a->rows_are_pixels ? t->columns : t->rows;
-  const struct span inner = a->rows_are_pixels ? t->rows : t->columns;
-  const int64_t ahead = a->rows_are_pixels ? LINE_BYTES : block * pitch;
-  for (int64_t i = outer.begin, next_i; i < outer.end; i = next_i) {
-    const int64_t i_step = !a->rows_are_pixels && i == outer.begin && to_line > 0 ? to_line : block;
-    next_i = next_block(outer, i, i_step, block);
-    for (int64_t j = inner.begin, next_j; j < inner.end; j = next_j) {
-      const int64_t j_step =
-          a->rows_are_pixels && j == inner.begin && to_line > 0 ? to_line : block;
-      next_j = next_block(inner, j, j_step, block);
-      const int64_t row = a->rows_are_pixels ? j : i, column = a->rows_are_pixels ? i : j;
+  const int64_t begin = t->rows.begin, end = t->rows.end;
+  const int64_t buffer_pitch = MOST_ROWS * size + LINE_BYTES;
+  const int buffered = !a->stream && to_pitch % SAME_PLACE == 0;
+  const uintptr_t first = (uintptr_t)(t->to + begin * size) / (uintptr_t)size;
+  const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)block) : 0;
+  char buffer[MOST_BLOCK * (MOST_ROWS * 2 + LINE_BYTES)];
+  for (int64_t column = t->columns.begin; column < t->columns.end;
+       column = next_block(t->columns, column, block, block)) {
+    char *target = t->to + column * to_pitch + begin * size;
+    for (int64_t row = begin, next; row < end; row = next) {
+      next = next_block(t->rows, row, row == begin && to_line > 0 ? to_line : block, block);
       const char *from = t->from + row * pitch + column * size;
-      char *to = t->to + column * to_pitch + row * size;
       for (int64_t k = 0; a->prefetch && k < block; k++) {
-        mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(ahead + k * pitch)));
+        mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
       }
+      char *to = (buffered ? buffer : target) + (row - begin) * size;
       if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
         transpose_block(from, pitch, to, to_pitch, block, block, size, 1);
       } else {
-        transpose_block(from, pitch, to, to_pitch, block, block, size, 0);
+        transpose_block(from, pitch, to, buffered ? buffer_pitch : to_pitch, block, block, size, 0);
       }
+    }
+    for (int64_t k = 0; buffered && k < block; k++) {
+      memcpy(target + k * to_pitch, buffer + k * buffer_pitch, (size_t)((end - begin) * size));
     }
   }
 }
 
-enum { MOST_BLOCK = LINE_BYTES / 2, ROOM = (MOST_BLOCK + 1) * LINE_BYTES };
-
-/* Fewer columns than a line has: rows stand one behind the other, so that many are read at once. */
+/* Fewer columns than a line has: rows stand one behind the other, and a line of each is read; of
+   the last ones from a copy, after which there is room. */
 MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct tile *t, int size) {
   const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
   char in[ROOM], out[ROOM];
   for (int64_t row = t->rows.begin; row < t->rows.end;
        row = next_block(t->rows, row, block, block)) {
-    memcpy(in, t->from + row * pitch, (size_t)(block * pitch));
-    transpose_block(in, pitch, out, LINE_BYTES, block, a->columns, size, 0);
+    const char *from = t->from + row * pitch;
+    if ((a->rows - row - block) * pitch < LINE_BYTES) {
+      memcpy(in, from, (size_t)(block * pitch));
+      from = in;
+    }
+    transpose_block(from, pitch, out, LINE_BYTES, block, a->columns, size, 0);
     for (int64_t c = 0; c < a->columns; c++) {
       memcpy(t->to + c * to_pitch + row * size, out + c * LINE_BYTES, LINE_BYTES);
     }
   }
 }
 
-/* Fewer rows: columns of the target stand one behind the other. */
+/* Fewer rows: columns of the target stand one behind the other, and a line of each is written; of
+   the last ones to a copy. */
 MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct tile *t, int size) {
   const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
   char in[ROOM], out[ROOM];
@@ -84,8 +95,10 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct til
     for (int64_t r = 0; r < a->rows; r++) {
       memcpy(in + r * LINE_BYTES, t->from + r * pitch + column * size, LINE_BYTES);
     }
-    transpose_block(in, LINE_BYTES, out, to_pitch, a->rows, block, size, 0);
-    memcpy(t->to + column * to_pitch, out, (size_t)(block * to_pitch));
+    char *to = t->to + column * to_pitch;
+    const int is_last = (t->columns.end - column - block) * to_pitch < LINE_BYTES;
+    transpose_block(in, LINE_BYTES, is_last ? out : to, to_pitch, a->rows, block, size, 0);
+    if (is_last) memcpy(to, out, (size_t)(block * to_pitch));
   }
 }
 

@@ -14,8 +14,7 @@ struct layout_args {
   char *to;
   int64_t rows, columns; /* of `from` */
   int64_t row_tiles, column_tiles;
-  int size;            /* of an element, in bytes */
-  int rows_are_pixels; /* the images are NHWC */
+  int size; /* of an element, in bytes */
   int prefetch;
   int stream; /* the rows of `to` are whole lines, and are written past the caches */
 };

@@ -9,7 +9,8 @@ from everywhere import inputs_at, results_everywhere
 import pymluops
 from pymluops.capi import Layout, Status, ffi, lib
 
-# Channels, height, width: fewer than a vector has, primes, around 16, 32 and 128, whole lines.
+# Channels, height, width: fewer than a vector has, primes, around 16, 32 and 128, whole lines, and
+# lines that are pages apart.
 SHAPES = [
     (1, 1, 1),
     (3, 5, 7),
@@ -27,6 +28,9 @@ SHAPES = [
     (257, 3, 11),
     (160, 15, 17),
     (272, 17, 16),
+    (1024, 3, 7),
+    (2048, 3, 11),
+    (35, 64, 32),
 ]
 DTYPES = [np.float32, np.float16, np.int32, np.uint32, np.int16, np.uint16]
 
