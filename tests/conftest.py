@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import patient_threads  # noqa: F401
 import pytest
 from remembered import remember_references
 

@@ -21,7 +21,7 @@ import numpy as np
 import pymluops as p
 import guard
 
-SECONDS = 0.7
+SECONDS = 0.5
 
 def array(values, dtype=np.float32):
     return guard.ending(np.ascontiguousarray(values, dtype))
