@@ -102,11 +102,22 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct til
   }
 }
 
-MLUOP_INLINE void convert_few(const struct layout_args *a, const struct tile *t, int size) {
-  for (int64_t column = 0; column < a->columns; column++) {
-    for (int64_t row = 0; row < a->rows; row++) {
-      memcpy(t->to + (column * a->rows + row) * size, t->from + (row * a->columns + column) * size,
-             (size_t)size);
+/* Element by element. Where the compiler knows how few rows or columns there are, it makes vectors
+   of this that are four times faster than transposes which are mostly empty. */
+MLUOP_INLINE void convert_each(const struct tile *t, int64_t rows, int64_t columns, int size) {
+  const char *restrict from = t->from;
+  char *restrict to = t->to;
+  if (rows < columns) {
+    for (int64_t c = t->columns.begin; c < t->columns.end; c++) {
+      for (int64_t r = 0; r < rows; r++) {
+        memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size, (size_t)size);
+      }
+    }
+  } else {
+    for (int64_t r = t->rows.begin; r < t->rows.end; r++) {
+      for (int64_t c = 0; c < columns; c++) {
+        memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size, (size_t)size);
+      }
     }
   }
 }
@@ -125,11 +136,35 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct tile *t, int
   } else if (a->rows >= block && a->columns >= block) {
     convert_wide(a, t, size);
   } else if (a->rows >= block) {
-    convert_few_columns(a, t, size);
+    switch (a->columns) {
+      case 2:
+        convert_each(t, a->rows, 2, size);
+        break;
+      case 3:
+        convert_each(t, a->rows, 3, size);
+        break;
+      case 4:
+        convert_each(t, a->rows, 4, size);
+        break;
+      default:
+        convert_few_columns(a, t, size);
+    }
   } else if (a->columns >= block) {
-    convert_few_rows(a, t, size);
+    switch (a->rows) {
+      case 2:
+        convert_each(t, 2, a->columns, size);
+        break;
+      case 3:
+        convert_each(t, 3, a->columns, size);
+        break;
+      case 4:
+        convert_each(t, 4, a->columns, size);
+        break;
+      default:
+        convert_few_rows(a, t, size);
+    }
   } else {
-    convert_few(a, t, size);
+    convert_each(t, a->rows, a->columns, size);
   }
 }
 
