@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversions between NCHW and NHWC beside a plain copy of the same bytes, torch and NumPy.
+
+    python benchmarks/layouts.py --threads 2
+
+All are called in turn, into memory that is there; what is printed are the least times, that of the
+copy in microseconds, the others as its multiples. Then what operators of PyTorch pay for contiguous
+tensors: their time beside that for channels_last ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import torch
+
+import pymluops
+import pymluops.torch as ops
+
+# Images, channels, height and width: 1 MiB and more of float32.
+SHAPES = [
+    (1, 3, 512),
+    (1, 16, 256),
+    (1, 64, 256),
+    (1, 256, 32),
+    (1, 256, 64),
+    (1, 256, 128),
+    (1, 256, 256),
+    (1, 1024, 64),
+    (3, 2048, 7),
+    (1, 2048, 14),
+    (1, 900, 30),
+    (2, 30, 91),
+]
+ROUNDS, BATCH_SECONDS = 15, 0.002
+
+
+def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """Return the least time of each call, called in turn."""
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            repeats = max(1, int(BATCH_SECONDS / (time.perf_counter() - start)))
+            start = time.perf_counter()
+            for _ in range(repeats):
+                call()
+            best[name] = min(best[name], (time.perf_counter() - start) / repeats)
+    return best
+
+
+def conversions(dtype: torch.dtype) -> None:
+    print(f"{str(dtype).removeprefix('torch.'):24}copy, us  to_nhwc  torch  numpy  to_nchw  torch")
+    for n, c, size in SHAPES:
+        first = torch.randn(n, c, size, size).to(dtype)
+        last = first.contiguous(memory_format=torch.channels_last)
+        into, into_last = torch.empty_like(first), torch.empty_like(last)
+        x, y = first.numpy(), last.permute(0, 2, 3, 1).numpy()
+        times = least(
+            {
+                "copy": partial(into.copy_, first),
+                "to_nhwc": partial(pymluops.to_nhwc, x, out=into_last.permute(0, 2, 3, 1).numpy()),
+                "torch": partial(into_last.copy_, first),
+                "numpy": partial(
+                    np.copyto, into_last.permute(0, 2, 3, 1).numpy(), x.transpose(0, 2, 3, 1)
+                ),
+                "to_nchw": partial(pymluops.to_nchw, y, out=into.numpy()),
+                "torch back": partial(into.copy_, last),
+            }
+        )
+        copy = times.pop("copy")
+        ratios = "".join(f"{seconds / copy:8.2f}" for seconds in times.values())
+        print(f"  {n} x {c} x {size} x {size:<12}{copy * 1e6:9.0f} {ratios}", flush=True)
+
+
+def operators() -> dict[str, tuple[Callable[..., torch.Tensor], list[torch.Tensor]]]:
+    """Return operators, and the images that they take."""
+    made = {}
+    for size in (32, 64, 128):
+        features = torch.randn(1, 256, size, size)
+        masks = torch.randn(1, 25, 2 * size, 2 * size).softmax(1)
+        made[f"carafe {size}"] = (lambda x, m: ops.carafe(x, m, 5, 1, 2), [features, masks])
+    for size in (30, 60):
+        masks = torch.randn(1, (2 * size - 1) ** 2, size, size)
+        made[f"psa_mask {size}"] = (lambda x, s=size: ops.psa_mask(x, 0, 2 * s - 1), [masks])
+    corners = torch.rand(200, 2) * 100
+    rois = torch.cat([torch.zeros(200, 1), corners, corners + 50], 1)
+    made["deform_roi_pool"] = (
+        lambda x: ops.deform_roi_pool(x, rois, None, (7, 7), 0.5, 2, 0.1),
+        [torch.randn(1, 256, 100, 100)],
+    )
+    boxes = torch.rand(1, 1024, 4).mul(16) + torch.tensor([0.0, 0.0, 16.0, 16.0])
+    made["border_align"] = (
+        lambda x: ops.border_align(x, boxes, 10),
+        [torch.randn(1, 1024, 32, 32)],
+    )
+    return made
+
+
+def operators_by_layout() -> None:
+    print(f"{'':20}channels_last, ms  contiguous  step: channels_last  contiguous")
+    for name, (call, images) in operators().items():
+        calls: dict[str, Callable[[], object]] = {}
+        for layout in (torch.channels_last, torch.contiguous_format):
+            given = [image.contiguous(memory_format=layout) for image in images]
+            leaves = [image.clone().requires_grad_() for image in given]
+            gradient = torch.randn_like(call(*given))
+
+            def step(leaves=leaves, gradient=gradient, call=call) -> None:
+                torch.autograd.grad(call(*leaves), leaves, gradient)
+
+            calls[f"{layout}"] = partial(call, *given)
+            calls[f"{layout} step"] = step
+        last, last_step, first, first_step = least(calls).values()
+        print(
+            f"  {name:18}{last * 1e3:17.2f}{first / last:11.1f}x{last_step * 1e3:21.2f}"
+            f"{first_step / last_step:11.1f}x",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--threads", type=int, default=2)
+    threads = parser.parse_args().threads
+    torch.set_num_threads(threads)
+    pymluops.set_num_threads(threads)
+    conversions(torch.float32)
+    conversions(torch.float16)
+    operators_by_layout()
