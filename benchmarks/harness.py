@@ -62,6 +62,9 @@ class Workspace:
 #: or what gives a result as long as the call makes it.
 Peer = tuple[str, list[Any], dict[str, np.ndarray | Callable[[], np.ndarray]]]
 
+#: A name, a function of PyTorch and the images that it takes.
+TorchCall = tuple[str, Callable[..., Any], list[Any]]
+
 
 @dataclass
 class Case:

@@ -11,15 +11,17 @@ tensors: their time beside that for channels_last ones.
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
+from harness import TorchCall
 
 import pymluops
-import pymluops.torch as ops
 
 # Images, channels, height and width: 1 MiB and more of float32.
 SHAPES = [
@@ -78,33 +80,16 @@ def conversions(dtype: torch.dtype) -> None:
         print(f"  {n} x {c} x {size} x {size:<12}{copy * 1e6:9.0f} {ratios}", flush=True)
 
 
-def operators() -> dict[str, tuple[Callable[..., torch.Tensor], list[torch.Tensor]]]:
-    """Return operators, and the images that they take."""
-    made = {}
-    for size in (32, 64, 128):
-        features = torch.randn(1, 256, size, size)
-        masks = torch.randn(1, 25, 2 * size, 2 * size).softmax(1)
-        made[f"carafe {size}"] = (lambda x, m: ops.carafe(x, m, 5, 1, 2), [features, masks])
-    for size in (30, 60):
-        masks = torch.randn(1, (2 * size - 1) ** 2, size, size)
-        made[f"psa_mask {size}"] = (lambda x, s=size: ops.psa_mask(x, 0, 2 * s - 1), [masks])
-    corners = torch.rand(200, 2) * 100
-    rois = torch.cat([torch.zeros(200, 1), corners, corners + 50], 1)
-    made["deform_roi_pool"] = (
-        lambda x: ops.deform_roi_pool(x, rois, None, (7, 7), 0.5, 2, 0.1),
-        [torch.randn(1, 256, 100, 100)],
-    )
-    boxes = torch.rand(1, 1024, 4).mul(16) + torch.tensor([0.0, 0.0, 16.0, 16.0])
-    made["border_align"] = (
-        lambda x: ops.border_align(x, boxes, 10),
-        [torch.randn(1, 1024, 32, 32)],
-    )
-    return made
+def operators() -> Iterator[TorchCall]:
+    for path in sorted((Path(__file__).parent / "cases").glob("[a-z]*.py")):
+        module = importlib.import_module(f"cases.{path.stem}")
+        if hasattr(module, "in_torch"):
+            yield from module.in_torch()
 
 
 def operators_by_layout() -> None:
     print(f"{'':20}channels_last, ms  contiguous  step: channels_last  contiguous")
-    for name, (call, images) in operators().items():
+    for name, call, images in operators():
         calls: dict[str, Callable[[], object]] = {}
         for layout in (torch.channels_last, torch.contiguous_format):
             given = [image.contiguous(memory_format=layout) for image in images]

@@ -77,15 +77,15 @@ class TensorDescriptor:
     --------
     >>> import numpy as np, pymluops
     >>> from pymluops.capi import ffi, lib
-    >>> x, y = np.ones((1, 1, 1, 1), np.float32), np.empty((1, 1, 1, 1), np.float32)
-    >>> x_desc = pymluops.TensorDescriptor.from_array(x, "NHWC")
+    >>> x, y = np.float32([[[[1]], [[2]]]]), np.empty((1, 1, 1, 2), np.float32)
+    >>> x_desc = pymluops.TensorDescriptor.from_array(x, "NCHW")
     >>> y_desc = pymluops.TensorDescriptor.from_array(y, "NHWC")
     >>> with pymluops.Handle() as handle:
-    ...     lib.mluOpPsamaskForward(handle.cdata, 0, x_desc.cdata, ffi.from_buffer("char[]", x),
-    ...                             1, 1, y_desc.cdata, ffi.from_buffer("char[]", y))
+    ...     lib.mluOpCpuConvertLayout(handle.cdata, x_desc.cdata, ffi.from_buffer("char[]", x),
+    ...                               y_desc.cdata, ffi.from_buffer("char[]", y))
     0
-    >>> y.item()
-    1.0
+    >>> y.tolist()
+    [[[[1.0, 2.0]]]]
     """
 
     __slots__ = ("cdata",)

@@ -65,10 +65,9 @@ class Handle:
     --------
     >>> import numpy as np, pymluops
     >>> with pymluops.Handle(num_threads=1) as handle:
-    ...     y = pymluops.psamask_forward(np.ones((1, 2, 2, 1), np.float32), psa_type=0,
-    ...                                  h_mask=1, w_mask=1, handle=handle)
-    >>> y.reshape(4, 4).tolist() == np.eye(4).tolist()
-    True
+    ...     y = pymluops.to_nhwc(np.float32([[[[1]], [[2]]]]), handle=handle)
+    >>> y.tolist()
+    [[[[1.0, 2.0]]]]
     """
 
     __slots__ = ("__weakref__", "_atomics", "_cdata", "_fork", "_lock", "_num_threads")

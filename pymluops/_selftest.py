@@ -22,7 +22,7 @@ _NAME_WIDTH, _WIDTH = 38, 10
 _LEGEND = """\
 Every operator beside its float64 NumPy reference. A number is the larger one of
   diff1 = sum |error| / sum |reference|   and   diff2 = sqrt(sum error^2 / sum reference^2),
-"exact" means that all bits agree. PSAMask has no float16 rows: the API has it for float32 alone.
+"exact" means that all bits agree. What has no float16 rows is for float32 alone.
 """
 
 

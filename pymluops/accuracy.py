@@ -170,8 +170,8 @@ def check(
         What was computed, and what it should be, usually in float64. For float16 the baseline is
         that of the rounded inputs.
     kind : {"arithmetic", "movement"}
-        Operators that calculate: diff1 and diff2 are limited. Operators that move data (PSAMask,
-        masked im2col and col2im): diff3_2 must be 0.
+        Operators that calculate: diff1 and diff2 are limited. Operators that move data: diff3_2
+        must be 0.
     dtype : dtype, optional
         float32 or float16, which decides the limit; by default that of the result.
     bar : {"contract", "tight"}

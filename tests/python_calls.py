@@ -55,6 +55,10 @@ CALLS = {
 #: Those with ``out=``.
 WITH_OUT = {name: call for name, call in CALLS.items() if call.takes_out}
 
+#: A call with one array of float32 and one result, where any will do; and the array's name.
+ONE = next(call for call in WITH_OUT.values() if len(call.arrays) == len(call.outputs) == 1)
+(ONE_ARRAY,) = ONE.arrays
+
 
 def same(one, two):
     for a, b in zip(as_tuple(one), as_tuple(two), strict=True):

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Peer, Tensor
+from harness import NHWC, Case, Peer, Tensor, TorchCall
 
 
 def _boxes(rng: np.random.Generator, batch: int, height: int, width: int) -> np.ndarray:
@@ -93,3 +93,14 @@ def _border_align_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
 
 #: What benchmarks/peers.py calls, by the names of the operators there.
 PEERS = {"border_align": _border_align_peer}
+
+
+def in_torch() -> Iterator[TorchCall]:
+    """Yield calls of the PyTorch functions, each with its name and images."""
+    import torch
+
+    from pymluops import torch as ops
+
+    boxes = torch.rand(1, 1024, 4).mul(16) + torch.tensor([0.0, 0.0, 16.0, 16.0])
+    images = [torch.randn(1, 1024, 32, 32)]
+    yield "border_align", lambda x: ops.border_align(x, boxes, 10), images

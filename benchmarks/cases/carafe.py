@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Descriptor, Peer, Tensor
+from harness import NHWC, Case, Descriptor, Peer, Tensor, TorchCall
 
 
 def _descriptor(kernel_size: int, group_size: int, scale_factor: int) -> Descriptor:
@@ -102,3 +102,15 @@ def _carafe_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
 
 #: What benchmarks/peers.py calls, by the names of the operators there.
 PEERS = {"carafe": _carafe_peer}
+
+
+def in_torch() -> Iterator[TorchCall]:
+    """Yield calls of the PyTorch functions, each with its name and images."""
+    import torch
+
+    from pymluops import torch as ops
+
+    for size in (32, 64, 128):
+        features = torch.randn(1, 256, size, size)
+        masks = torch.randn(1, 25, 2 * size, 2 * size).softmax(1)
+        yield f"carafe {size}", lambda x, m: ops.carafe(x, m, 5, 1, 2), [features, masks]

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Peer, Tensor
+from harness import NHWC, Case, Peer, Tensor, TorchCall
 
 
 @dataclass(frozen=True)
@@ -131,3 +131,15 @@ def _deform_roi_pool_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer
 
 #: What benchmarks/peers.py calls, by the names of the operators there.
 PEERS = {"deform_roi_pool": _deform_roi_pool_peer}
+
+
+def in_torch() -> Iterator[TorchCall]:
+    """Yield calls of the PyTorch functions, each with its name and images."""
+    import torch
+
+    from pymluops import torch as ops
+
+    corners = torch.rand(200, 2) * 100
+    rois = torch.cat([torch.zeros(200, 1), corners, corners + 50], 1)
+    images = [torch.randn(1, 256, 100, 100)]
+    yield "deform_roi_pool", lambda x: ops.deform_roi_pool(x, rois, None, 7, 0.5, 2, 0.1), images

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from harness import NHWC, Case, Peer, Tensor
+from harness import NHWC, Case, Peer, Tensor, TorchCall
 
 
 def _case(direction: str, size: int, kind: int, batch: int, group: str) -> Case:
@@ -73,3 +73,14 @@ _psamask_peer.float_only = True  # type: ignore[attr-defined]
 
 #: What benchmarks/peers.py calls, by the names of the operators there.
 PEERS = {"psamask": _psamask_peer}
+
+
+def in_torch() -> Iterator[TorchCall]:
+    """Yield calls of the PyTorch functions, each with its name and images."""
+    import torch
+
+    from pymluops import torch as ops
+
+    for size in (30, 60):
+        masks = torch.randn(1, (2 * size - 1) ** 2, size, size)
+        yield f"psa_mask {size}", lambda x, s=size: ops.psa_mask(x, 0, 2 * s - 1), [masks]

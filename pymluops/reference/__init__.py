@@ -7,7 +7,7 @@ takes lists and arrays of float64 too. What an operator computes comes back in f
 moves in the dtype that it was given.
 
 There is a module for each family, too, such as ``pymluops.reference.border_align``. A family with
-several operators has a name for each: ``masked_im2col`` and ``masked_col2im`` are ``masked``.
+several operators has a name for each of them as well.
 """
 
 import re

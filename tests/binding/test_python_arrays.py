@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of any kind and layout give the same results, or an error; none is changed."""
 
-import array
 import ctypes
 import itertools
 
 import numpy as np
 import pytest
 import torch
-from python_calls import CALLS, WITH_OUT, as_tuple, facts
+from python_calls import CALLS, ONE, ONE_ARRAY, WITH_OUT, as_tuple, facts
 
 import pymluops
 from pymluops import BadTypeError
@@ -90,18 +89,9 @@ def test_layouts_give_the_same_bits(name, argument, layout):
         assert np.array_equal(given, base)
 
 
-def test_strided_nan_payloads_survive():
-    bits = np.array([0x7F800001, 0xFFC12345, 0x80000000, 0x7FFFFFFF], np.uint32)
-    x = np.repeat(bits.view(np.float32), 2).reshape(1, 2, 2, 2)[..., :1]
-    for given in (x, unaligned(x), x.astype(">f4")):
-        y = pymluops.psamask_forward(given, psa_type=0, h_mask=1, w_mask=1)
-        assert np.array_equal(y.view(np.uint32).reshape(4, 4).diagonal(), bits)
-
-
 def test_broadcast_input():
-    x = np.broadcast_to(np.float32(2), (1, 2, 2, 9))
-    got = pymluops.psamask_forward(x, psa_type=1, h_mask=3, w_mask=3)
-    assert np.array_equal(got, pymluops.psamask_forward(x.copy(), psa_type=1, h_mask=3, w_mask=3))
+    same = np.broadcast_to(np.float32(2), ONE.arrays[ONE_ARRAY].shape)
+    assert np.array_equal(ONE(**{ONE_ARRAY: same}), ONE(**{ONE_ARRAY: same.copy()}))
 
 
 def test_inputs_are_read_in_place():
@@ -148,47 +138,38 @@ def test_results_have_the_dtype_of_the_input(name):
 
 
 def test_buffers_of_the_standard_library():
-    one_dim = array.array("i", [0, 1, 3])
-    assert np.array_equal(
-        CALLS["masked_im2col_forward"](mask_h_idx=one_dim), CALLS["masked_im2col_forward"]()
-    )
-    x = CALLS["psamask_forward"].arrays["x"]
-    raw = (ctypes.c_float * 3 * 3 * 2 * 2).from_buffer_copy(x.tobytes())
-    assert np.array_equal(CALLS["psamask_forward"](x=raw), CALLS["psamask_forward"]())
-    with pytest.raises(BadTypeError, match=r"mask_h_idx: dtype int16 given, expected int32"):
-        CALLS["masked_im2col_forward"](mask_h_idx=array.array("h", [0, 1, 3]))
+    array_type = ctypes.c_float
+    for extent in reversed(ONE.arrays[ONE_ARRAY].shape):
+        array_type *= extent
+    raw = array_type.from_buffer_copy(ONE.arrays[ONE_ARRAY].tobytes())
+    assert np.array_equal(ONE(**{ONE_ARRAY: raw}), ONE())
 
 
 def test_lists():
-    y = pymluops.psamask_forward([[[[1, 2.5, 3]]]], psa_type=0, h_mask=1, w_mask=3)
-    assert y.dtype == np.float32
-    assert y.tolist() == [[[[2.5]]]]
-    call = CALLS["masked_im2col_forward"]
-    for wrong in ([0, 1, 2**31], [0, 1, -(2**40)]):
-        with pytest.raises(pymluops.BadParamError, match=r"mask_h_idx: number .* not fit int32"):
-            call(mask_h_idx=wrong)
-    for wrong in ([0.0, 1.0, 3.0], [True, False, True], [2**70, 0, 0], ["0", "1", "3"]):
-        with pytest.raises(BadTypeError, match=r"mask_h_idx: list of .* expected int32"):
-            call(mask_h_idx=wrong)
-    with pytest.raises(pymluops.BadParamError, match=r"x: number given that does not fit float32"):
-        pymluops.psamask_forward([[[[1e39]]]], psa_type=0, h_mask=1, w_mask=1)
-    infinite = pymluops.psamask_forward([[[[np.inf]]]], psa_type=0, h_mask=1, w_mask=1)
-    assert np.isinf(infinite).all()
-    assert call(mask_h_idx=[], mask_w_idx=[]).shape == (12, 0)
+    one = ONE.arrays[ONE_ARRAY]
+    numbers = ONE(**{ONE_ARRAY: np.round(one).astype(int).tolist()})
+    assert numbers.dtype == np.float32
+    assert np.array_equal(numbers, ONE(**{ONE_ARRAY: np.round(one)}))
+    too_large = np.full(one.shape, 1e39).tolist()
+    with pytest.raises(
+        pymluops.BadParamError, match=f"{ONE_ARRAY}: number given that does not fit float32"
+    ):
+        ONE(**{ONE_ARRAY: too_large})
+    assert np.isinf(ONE(**{ONE_ARRAY: np.full(one.shape, np.inf).tolist()})).any()
 
 
 def test_lists_of_arrays_are_not_cast():
-    call = CALLS["masked_col2im_forward"]
-    col = call.arrays["col"]
-    assert np.array_equal(call(col=list(col)), call())
-    assert np.array_equal(call(col=[list(row) for row in col]), call())
-    for wrong in (list(col.astype(np.float64)), [list(row) for row in col.astype(np.float64)]):
-        with pytest.raises(BadTypeError, match=r"col: dtype float64 given, .*\.astype"):
-            call(col=wrong)
+    one = ONE.arrays[ONE_ARRAY]
+    double = one.astype(np.float64)
+    assert np.array_equal(ONE(**{ONE_ARRAY: list(one)}), ONE())
+    assert np.array_equal(ONE(**{ONE_ARRAY: [list(row) for row in one]}), ONE())
+    for wrong in (list(double), [list(row) for row in double]):
+        with pytest.raises(BadTypeError, match=rf"{ONE_ARRAY}: dtype float64 given, .*\.astype"):
+            ONE(**{ONE_ARRAY: wrong})
     endless: list = []
     endless.append(endless)
-    with pytest.raises(BadTypeError, match="col: "):
-        call(col=endless)
+    with pytest.raises(BadTypeError, match=f"{ONE_ARRAY}: "):
+        ONE(**{ONE_ARRAY: endless})
 
 
 @pytest.mark.parametrize(
@@ -204,40 +185,42 @@ def test_lists_of_arrays_are_not_cast():
 )
 def test_tensors_that_cannot_be_read(tensor, reason):
     with pytest.raises(BadTypeError, match=reason):
-        pymluops.psamask_forward(tensor, psa_type=0, h_mask=1, w_mask=1)
+        ONE(**{ONE_ARRAY: tensor})
 
 
 def test_tensors_with_other_numbers_than_their_memory():
     """The imaginary part of a conjugate has its negative bit set, which DLPack does not carry."""
-    call = CALLS["psamask_forward"]
-    z = torch.complex(torch.zeros(2, 2, 3, 3), torch.from_numpy(call.arrays["x"]))
+    x = torch.from_numpy(ONE.arrays[ONE_ARRAY])
+    z = torch.complex(torch.zeros_like(x), x)
     negative = z.conj().imag
     assert negative.is_neg()
-    with pytest.raises(BadTypeError, match=r"x: tensor with is_neg\(\) .* pass x.resolve_neg\(\)"):
-        call(x=negative)
-    assert np.array_equal(call(x=negative.resolve_neg().contiguous()), -call())
-    out = torch.complex(torch.zeros(2, 2, 3, 6), torch.zeros(2, 2, 3, 6)).conj().imag
+    advice = rf"{ONE_ARRAY}: tensor with is_neg\(\) .* pass {ONE_ARRAY}.resolve_neg\(\)"
+    with pytest.raises(BadTypeError, match=advice):
+        ONE(**{ONE_ARRAY: negative})
+    assert np.array_equal(
+        ONE(**{ONE_ARRAY: negative.resolve_neg().contiguous()}), ONE(**{ONE_ARRAY: -x})
+    )
+    out = torch.from_numpy(ONE.new_outputs())
     with pytest.raises(BadTypeError, match=r"out: tensor with is_neg\(\)"):
-        call(out=out)
-    with pytest.raises(BadTypeError, match=r"x: tensor with is_conj\(\)"):
-        call(x=z.conj())
+        ONE(out=torch.complex(out, out).conj().imag)
+    with pytest.raises(BadTypeError, match=rf"{ONE_ARRAY}: tensor with is_conj\(\)"):
+        ONE(**{ONE_ARRAY: z.conj()})
 
 
 def test_autograd_notices_what_is_written():
     """A tensor that autograd has kept, and that a result then goes into, has no right gradient."""
-    call = CALLS["psamask_forward"]
-    weight = torch.ones(2, 2, 3, 6, requires_grad=True)
-    kept = torch.zeros(2, 2, 3, 6)
+    kept = torch.from_numpy(ONE.new_outputs())
+    weight = torch.ones_like(kept, requires_grad=True)
     product = (weight * kept).sum()
     with pytest.raises(pymluops.MluOpError):
-        call(out=kept, h_mask=5)
+        ONE(**{ONE_ARRAY: ONE.arrays[ONE_ARRAY][0], "out": kept})
     version = kept._version
-    call(out=kept)
+    ONE(out=kept)
     assert kept._version > version
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.backward()
     with torch.inference_mode():
-        call(out=torch.zeros(2, 2, 3, 6))
+        ONE(out=torch.from_numpy(ONE.new_outputs()))
 
 
 @pytest.mark.parametrize("name", WITH_OUT)
@@ -252,14 +235,13 @@ def test_torch_tensors_as_outputs(name):
 
 
 def test_memory_of_others_as_output():
-    call = CALLS["psamask_forward"]
-    want = call()
+    want = ONE()
     raw = bytearray(want.nbytes)
     out = memoryview(raw).cast("f", want.shape)
-    assert call(out=out) is out
+    assert ONE(out=out) is out
     assert bytes(raw) == want.tobytes()
     with pytest.raises(pymluops.BadParamError, match="read-only"):
-        call(out=memoryview(bytes(raw)).cast("f", want.shape))
+        ONE(out=memoryview(bytes(raw)).cast("f", want.shape))
 
 
 def test_what_would_be_copied_is_no_output():
@@ -267,16 +249,15 @@ def test_what_would_be_copied_is_no_output():
 
     class Copies:
         def __array__(self, *_args, **_kwargs):
-            return np.zeros((2, 2, 3, 6), np.float32)
+            return ONE.new_outputs()
 
-    call = CALLS["psamask_forward"]
     with pytest.raises(BadTypeError, match="out: Copies given"):
-        call(out=Copies())
+        ONE(out=Copies())
     with pytest.raises(pymluops.MluOpError, match="out: "):
-        call(out=torch.zeros(2, 2, 3, 6, requires_grad=True))
-    shared = np.zeros((2, 2, 3, 6), np.float32)
-    assert isinstance(call(out=OnlyInterface(shared)), OnlyInterface)
-    assert np.array_equal(shared, call())
+        ONE(out=torch.from_numpy(ONE.new_outputs()).requires_grad_())
+    shared = ONE.new_outputs()
+    assert isinstance(ONE(out=OnlyInterface(shared)), OnlyInterface)
+    assert np.array_equal(shared, ONE())
 
 
 @pytest.mark.parametrize("name", [name for name, call in CALLS.items() if len(call.arrays) > 1])

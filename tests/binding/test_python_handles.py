@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from python_calls import CALLS
+from python_calls import CALLS, ONE
 
 import pymluops
 from pymluops import Handle
@@ -38,7 +38,7 @@ def test_closed_handle():
     handle.close()
     assert handle.closed
     for function, use in {
-        "mluOpPsamaskForward": lambda: CALLS["psamask_forward"](handle=handle),
+        ONE.c_function: lambda: ONE(handle=handle),
         "mluOpCpuGetIsaName": lambda: handle.isa_name,
         "mluOpCpuGetNumThreads": lambda: handle.num_threads,
         "mluOpCpuSetNumThreads": lambda: setattr(handle, "num_threads", 1),
@@ -111,4 +111,4 @@ def test_default_handle_is_of_the_thread():
         assert pool.submit(pymluops.default_handle).result() is not mine
     mine.close()
     assert pymluops.default_handle() is not mine
-    assert np.any(CALLS["psamask_forward"]())
+    assert np.any(ONE())

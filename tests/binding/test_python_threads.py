@@ -168,7 +168,7 @@ def test_generators_and_coroutines():
 
 def test_other_threads_run_during_a_call():
     """A long call does not hold the interpreter's lock."""
-    x = np.ones((8, 40, 40, 1), np.float32)
+    x = np.ones((4, 64, 128, 128), np.float32)
     ticks, done = [0], threading.Event()
 
     def tick():
@@ -184,7 +184,7 @@ def test_other_threads_run_during_a_call():
     try:
         before = ticks[0]
         for _ in range(5):
-            pymluops.psamask_forward(x, psa_type=0, h_mask=1, w_mask=1)
+            pymluops.to_nhwc(x)
         during = ticks[0] - before
     finally:
         sys.setswitchinterval(interval)
@@ -203,8 +203,8 @@ FORK = """
     from python_calls import CALLS
 
     warnings.simplefilter("ignore")  # later Pythons warn of any fork while threads run
-    x = np.ones((2, 60, 60, 9), np.float32)
-    run = lambda **kw: pymluops.psamask_forward(x, psa_type=0, h_mask=3, w_mask=3, **kw)
+    x = np.arange(1 << 20, dtype=np.float32).reshape(1, 64, 128, 128)
+    run = lambda **kw: pymluops.to_nhwc(x, **kw)
     shared = pymluops.Handle(num_threads=2, atomics=True)
     expected = run()
     assert np.array_equal(run(handle=shared), expected)
@@ -286,9 +286,9 @@ def test_multiprocessing_fork():
         import multiprocessing, warnings
         warnings.simplefilter("ignore")
         import numpy as np, pymluops
-        x = np.ones((1, 30, 30, 9), np.float32)
+        x = np.ones((1, 64, 128, 128), np.float32)
         def run(_):
-            return pymluops.psamask_forward(x, psa_type=1, h_mask=3, w_mask=3).sum()
+            return pymluops.to_nhwc(x).sum()
         expected = run(0)
         with multiprocessing.get_context("fork").Pool(2) as pool:
             assert pool.map(run, range(4)) == [expected] * 4

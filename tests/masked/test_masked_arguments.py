@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the NumPy functions of masked im2col and col2im take, and what they refuse."""
 
+import array
+
 import numpy as np
 import pytest
 from interpreter import said_without_memory
-from python_calls import CALLS, same
+from python_calls import CALLS, assert_blames, same
 
 import pymluops
 from pymluops import BadParamError, BadTypeError, MluOpError, reference
@@ -25,6 +27,35 @@ def test_whole_numbers_of_any_type(number):
 def test_too_large_results_are_refused_without_memory():
     with pytest.raises(pymluops.NotSupportedError, match=r"data_col has 25769803776 elements"):
         CALLS["masked_im2col_forward"](kernel_h=2**20, kernel_w=2**12)
+
+
+def test_positions_of_the_standard_library():
+    call = CALLS["masked_im2col_forward"]
+    assert np.array_equal(call(mask_h_idx=array.array("i", [0, 1, 3])), call())
+    with pytest.raises(BadTypeError, match=r"mask_h_idx: dtype int16 given, expected int32"):
+        call(mask_h_idx=array.array("h", [0, 1, 3]))
+
+
+def test_lists_of_positions():
+    call = CALLS["masked_im2col_forward"]
+    assert call(mask_h_idx=[], mask_w_idx=[]).shape == (12, 0)
+    for wrong in ([0, 1, 2**31], [0, 1, -(2**40)]):
+        with pytest.raises(BadParamError, match=r"mask_h_idx: number .* not fit int32"):
+            call(mask_h_idx=wrong)
+    for wrong in ([0.0, 1.0, 3.0], [True, False, True], [2**70, 0, 0], ["0", "1", "3"]):
+        with pytest.raises(BadTypeError, match=r"mask_h_idx: list of .* expected int32"):
+            call(mask_h_idx=wrong)
+
+
+def test_errors_name_the_function_that_was_called():
+    """Not the one that the size of working memory was asked of."""
+    for name, wrong in (
+        ("masked_im2col_forward", {"kernel_h": 0}),
+        ("masked_col2im_forward", {"mask_h_idx": np.zeros(2, np.int32)}),
+    ):
+        with pytest.raises(BadParamError) as caught:
+            CALLS[name](**wrong)
+        assert_blames(caught.value, name, "")
 
 
 def test_one_number_for_both_directions():

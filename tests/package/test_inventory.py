@@ -50,9 +50,8 @@ def test_nothing_is_missing() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("mluOpMaskedIm2colForward", "masked_im2col_forward"),
-        ("mluOpPsamaskForward", "psamask_forward"),
-        ("mluOpNms", "nms"),
+        ("mluOpThing2partForward", "thing2part_forward"),
+        ("mluOpThing", "thing"),
         ("mluOpRoiAlignForward_v2", "roi_align_forward"),
         ("mluOpDCNBackwardData", "dcn_backward_data"),
     ],

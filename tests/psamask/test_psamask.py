@@ -140,3 +140,11 @@ def test_masks_without_positions():
         assert (
             pymluops.psamask_forward(dx, psa_type=1, h_mask=h_mask, w_mask=w_mask).shape == y.shape
         )
+
+
+def test_strided_nan_payloads_survive():
+    bits = np.array([0x7F800001, 0xFFC12345, 0x80000000, 0x7FFFFFFF], np.uint32)
+    x = np.repeat(bits.view(np.float32), 2).reshape(1, 2, 2, 2)[..., :1]
+    for given in (x, x.astype(">f4")):
+        y = pymluops.psamask_forward(given, psa_type=0, h_mask=1, w_mask=1)
+        assert np.array_equal(y.view(np.uint32).reshape(4, 4).diagonal(), bits)
