@@ -57,9 +57,9 @@ def test_c_program(c_tests: Path, program: str) -> None:
 
 
 def ways() -> list[str]:
-    """Every way to do an operator that a list of a family has, as MLUOP_CPU_KERNEL names it."""
+    """Every way to do an operator that a list has, as MLUOP_CPU_KERNEL names it."""
     found = []
-    for source in sorted((ROOT / "c_src/families").glob("*/*.c")):
+    for source in sorted([*ROOT.glob("c_src/families/*/*.c"), *ROOT.glob("c_src/shared/*/*.c")]):
         text = source.read_text()
         lists = dict(re.findall(r"struct mluop_way (\w+)\[\] = \{(.*?)\};", text, re.DOTALL))
         for operator, rows in re.findall(r'mluop_plan\([\w>-]+, "(\w+)", (\w+),', text):

@@ -77,12 +77,12 @@ def kernel_files() -> list[Path]:
     """Return what is built for each instruction set: kernels, their headers, the layers below."""
     found = [*(ROOT / "c_src/vector").glob("*.h"), *(ROOT / "c_src/shared").glob("*.h")]
     found.append(ROOT / "c_src/core/half.h")
-    for family in families():
-        folder = ROOT / "c_src/families" / family
-        listed = re.search(r"set\(kernels\s+([^)]*)\)", (folder / "family.cmake").read_text())
+    lists = [*(ROOT / "c_src/families").glob("*/family.cmake")]
+    for path in [*lists, *(ROOT / "c_src/shared").glob("*/shared.cmake")]:
+        listed = re.search(r"set\(kernels\s+([^)]*)\)", path.read_text())
         assert listed is not None
-        found += [folder / name for name in listed[1].split()]
-        found += folder.glob("*.h")
+        found += [path.parent / name for name in listed[1].split()]
+        found += path.parent.glob("*.h")
     skipped = ("plain.h", "kernels.h", "ahead.h")  # the last only prefetch
     return sorted(path for path in found if path.name not in skipped)
 

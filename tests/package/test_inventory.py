@@ -125,12 +125,16 @@ def test_cmake_builds_every_source() -> None:
     assert set(tests[1].split()) == names_in("tests/c", "test_*.c")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_kernels_are_listed_written_and_used(family: str) -> None:
-    folder = f"c_src/families/{family}"
-    sources = cmake_list("sources", f"{folder}/family.cmake")
-    kernels = cmake_list("kernels", f"{folder}/family.cmake")
-    assert sources | kernels | {"plain.c"} == {path.name for path in (ROOT / folder).glob("*.c")}
+@pytest.mark.parametrize(
+    "path",
+    [*ROOT.glob("c_src/families/*/family.cmake"), *ROOT.glob("c_src/shared/*/shared.cmake")],
+    ids=lambda path: path.parent.name,
+)
+def test_kernels_are_listed_written_and_used(path: Path) -> None:
+    folder = path.parent.relative_to(ROOT).as_posix()
+    sources = cmake_list("sources", f"{folder}/{path.name}")
+    kernels = cmake_list("kernels", f"{folder}/{path.name}")
+    assert sources | kernels == {path.name for path in (ROOT / folder).glob("*.c")} - {"plain.c"}
     listed = re.findall(r"^MLUOP_KERNEL\((\w+)\);", text(f"{folder}/kernels.h"), re.MULTILINE)
     assert len(listed) == len(set(listed))
     bodies = "".join(text(f"{folder}/{name}") for name in kernels)

@@ -3,7 +3,8 @@
 
 #include "core/contract.h"
 #include "core/float_state.h"
-#include "families/deform_roi_pool/tiles.h"
+#include "families/deform_roi_pool/kernels.h"
+#include "shared/roi_pool/tiles.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
@@ -105,10 +106,10 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static bool images_hold(const struct mluop_call *call, struct deform_roi_pool_args *args,
+static bool images_hold(const struct mluop_call *call, struct roi_pool_args *args,
                         mluOpStatus_t *status) {
   float image;
-  const int64_t row = mluop_deform_roi_pool_look(args, &image);
+  const int64_t row = mluop_roi_pool_look(args, &image);
   if (row == args->shape.R) return true;
   *status = mluop_fail(BAD_PARAM, call->api,
                        "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
@@ -119,8 +120,8 @@ static bool images_hold(const struct mluop_call *call, struct deform_roi_pool_ar
 
 /* ----------------------------------------------------------------------------------- calls */
 
-static struct deform_roi_pool_args args_of(const struct mluop_call *call) {
-  return (struct deform_roi_pool_args){
+static struct roi_pool_args args_of(const struct mluop_call *call) {
+  return (struct roi_pool_args){
       .shape = {.N = mluop_extent(call, 'N'),
                 .H = mluop_extent(call, 'H'),
                 .W = mluop_extent(call, 'W'),
@@ -139,16 +140,16 @@ static struct deform_roi_pool_args args_of(const struct mluop_call *call) {
 }
 
 /* What both directions do before their own kernels. */
-static bool prepare(const struct mluop_call *call, struct deform_roi_pool_args *args,
+static bool prepare(const struct mluop_call *call, struct roi_pool_args *args,
                     mluOpStatus_t *status) {
   if (!images_hold(call, args, status)) return false;
-  const size_t bytes = mluop_deform_roi_pool_plan(call->handle, args);
+  const size_t bytes = mluop_roi_pool_plan(call->handle, args);
   void *scratch = mluop_scratch(call->handle, bytes);
   if (scratch == NULL) {
     *status = mluop_no_scratch(call);
     return false;
   }
-  mluop_deform_roi_pool_prepare(call->handle, args, scratch);
+  mluop_roi_pool_prepare(call->handle, args, scratch);
   return true;
 }
 
@@ -173,10 +174,10 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
                   mluop_real("spatial_scale", spatial_scale), mluop_real("gamma", gamma)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
-  struct deform_roi_pool_args args = args_of(&call);
+  struct roi_pool_args args = args_of(&call);
   args.data.output = output;
   const struct mluop_float_state found = mluop_enter_floats();
-  if (prepare(&call, &args, &status)) mluop_deform_roi_pool_run_forward(handle, &args);
+  if (prepare(&call, &args, &status)) mluop_roi_pool_run_forward(handle, &args);
   mluop_leave_floats(found);
   return status;
 }
@@ -205,12 +206,17 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
                   mluop_real("spatial_scale", spatial_scale), mluop_real("gamma", gamma)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
-  struct deform_roi_pool_args args = args_of(&call);
+  struct roi_pool_args args = args_of(&call);
   args.data.grad_output = grad_output;
   args.data.grad_input = grad_input;
   args.data.grad_offset = grad_offset;
   const struct mluop_float_state found = mluop_enter_floats();
-  if (prepare(&call, &args, &status)) mluop_deform_roi_pool_run_tiles(handle, &args);
+  if (prepare(&call, &args, &status)) {
+    mluop_roi_pool_run_tiles(handle, &args);
+    if (offset != NULL) {
+      mluop_roi_pool_run_bins(handle, &args, deform_roi_pool_grad_offset[handle->isa]);
+    }
+  }
   mluop_leave_floats(found);
   return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/gather.h"
 #include "families/deform_roi_pool/kernels.h"
-#include "families/deform_roi_pool/tile.h"
+#include "shared/roi_pool/gather.h"
+#include "shared/roi_pool/tile.h"
 
 /* Vectors of channels whose gradients are held in registers at once. */
 enum { VECTORS = VL == 16 ? 16 : 8 };
@@ -16,9 +16,8 @@ struct slopes {
 
 /* Adds `count` vectors of channels from c, or one of `part` channels. A pixel is multiplied by the
    gradient first: it is loaded once for both sums. */
-MLUOP_INLINE void add_slopes(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
-                             int64_t c, int count, int64_t part, int is_half,
-                             struct slopes *slopes) {
+MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct bin_taps *taps, int64_t c,
+                             int count, int64_t part, int is_half, struct slopes *slopes) {
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
     const int64_t at = taps->index * a->shape.C + c + k * VL;
@@ -47,8 +46,8 @@ MLUOP_INLINE void add_slopes(const struct deform_roi_pool_args *a, const struct 
 }
 
 /* The sums over all pixels of a bin. */
-MLUOP_INLINE struct deform_roi_pool_slopes whole_bin(const struct deform_roi_pool_args *a,
-                                                     const struct bin_taps *taps, int is_half) {
+MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a,
+                                              const struct bin_taps *taps, int is_half) {
   struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
   int64_t c = 0;
   for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
@@ -56,14 +55,14 @@ MLUOP_INLINE struct deform_roi_pool_slopes whole_bin(const struct deform_roi_poo
   }
   for (; c + VL <= a->shape.C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
   if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
-  return (struct deform_roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+  return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
 /* The sums over the tiles of a bin, in their order. */
-static struct deform_roi_pool_slopes sum_tiles(const struct deform_roi_pool_args *a, int64_t item) {
-  const struct deform_roi_pool_place *place = &a->tiles.places[item];
-  const struct deform_roi_pool_slopes *slopes = a->tiles.slopes + place->slopes;
-  struct deform_roi_pool_slopes sum = slopes[0];
+static struct roi_pool_slopes sum_tiles(const struct roi_pool_args *a, int64_t item) {
+  const struct roi_pool_place *place = &a->tiles.places[item];
+  const struct roi_pool_slopes *slopes = a->tiles.slopes + place->slopes;
+  struct roi_pool_slopes sum = slopes[0];
   for (int i = 1; i < place->down * place->across; i++) {
     sum.x += slopes[i].x;
     sum.y += slopes[i].y;
@@ -77,19 +76,19 @@ static float scaled(float gamma, float size, float slope) {
 }
 
 /* Whether all pixels of a bin are needed: the tiles have not summed its slopes. */
-MLUOP_INLINE int is_whole(const struct deform_roi_pool_args *a, int64_t item) {
+MLUOP_INLINE int is_whole(const struct roi_pool_args *a, int64_t item) {
   return a->tiles.slopes == NULL || a->tiles.places[item].list >= a->tiles.count;
 }
 
 /* Item: a bin, in the order of `bins`. */
 void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin, int64_t end,
                                                 void *scratch) {
-  const struct deform_roi_pool_args *a = vargs;
+  const struct roi_pool_args *a = vargs;
   const int64_t plane = a->shape.pooled_h * a->shape.pooled_w;
   struct bin_taps taps;
   place_taps(a, scratch, 1, &taps);
   for (int64_t item = begin; item < end; item++) {
-    struct deform_roi_pool_slopes slopes;
+    struct roi_pool_slopes slopes;
     if (is_whole(a, item)) {
       if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
       describe_bin(a, item, 1, &taps);
@@ -97,7 +96,7 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
     } else {
       slopes = sum_tiles(a, item);
     }
-    const struct deform_roi_pool_roi *roi = &a->memory.rois[a->memory.bins[item].roi];
+    const struct roi_pool_roi *roi = &a->memory.rois[a->memory.bins[item].roi];
     const int64_t index = a->memory.bins[item].index, at = index + index / plane * plane;
     mluop_store_as(a->data.grad_offset, at, scaled(a->shape.gamma, roi->width, slopes.x),
                    a->shape.is_half);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/kernels.h"
-#include "families/deform_roi_pool/tile.h"
+#include "shared/roi_pool/kernels.h"
+#include "shared/roi_pool/tile.h"
 
 /* Both gradients where few bins touch a pixel, bin by bin: each pixel of a bin on the tile takes
    its gradient, and gives its part of the slopes. */
@@ -13,7 +13,7 @@ enum { AHEAD = 4 };
 
 /* The taps of a bin on a tile. */
 struct tap_lists {
-  struct deform_roi_pool_tap *row, *col;
+  struct roi_pool_tap *row, *col;
   int64_t index, rows, cols;
 };
 
@@ -28,14 +28,14 @@ MLUOP_INLINE int64_t sums_of(const struct tile *tile, const struct tap_lists *ta
   return (taps->row[i].at - tile->rows.begin) * tile->pitch - tile->cols.begin * tile->stride;
 }
 
-MLUOP_INLINE int64_t pixels_of(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE int64_t pixels_of(const struct roi_pool_args *a, const struct tile *tile,
                                const struct tap_lists *taps, int64_t i) {
   return (tile->image * a->shape.H + taps->row[i].at) * a->shape.W * a->shape.C;
 }
 
 /* Adds `count` vectors of channels from c. A pixel is multiplied by the gradient first: it is
    loaded once for both slopes. Without `want_slopes` the map is not read. */
-MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct tile *tile,
                               const struct tap_lists *taps, int64_t c, int count, int want_slopes,
                               int is_half, struct slopes *slopes) {
   const int64_t at = taps->index * a->shape.C + c;
@@ -44,10 +44,10 @@ MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct
     gradient[k] = vf_load_as(a->data.grad_output, at + k * VL, is_half);
   vf x = slopes->x, y = slopes->y;
   for (int64_t i = 0; i < taps->rows; i++) {
-    const struct deform_roi_pool_tap *row = &taps->row[i];
+    const struct roi_pool_tap *row = &taps->row[i];
     const int64_t sums = sums_of(tile, taps, i) + c, pixels = pixels_of(a, tile, taps, i) + c;
     for (int64_t j = 0; j < taps->cols; j++) {
-      const struct deform_roi_pool_tap *col = &taps->col[j];
+      const struct roi_pool_tap *col = &taps->col[j];
       const vf weight = vf_set(row->weight * col->weight);
       float *sum = tile->sums + sums + col->at * tile->stride;
       for (int k = 0; k < count; k++) {
@@ -72,7 +72,7 @@ MLUOP_INLINE void add_vectors(const struct deform_roi_pool_args *a, const struct
 
 /* The same for one vector, or a part of one: little is done for each pixel, as much as possible for
    a row of them. `filled` if the sums of a pixel are whole vectors. */
-MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_vector(const struct roi_pool_args *a, const struct tile *tile,
                              const struct tap_lists *taps, int64_t c, int64_t part, int filled,
                              int want_slopes, int is_half, struct slopes *slopes) {
   const int64_t at = taps->index * a->shape.C + c, sum_stride = tile->stride,
@@ -80,12 +80,12 @@ MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct 
   const vf gradient = vf_load_part_as(a->data.grad_output, at, part, is_half);
   vf x = vf_set(0.0f), y = x;
   for (int64_t i = 0; i < taps->rows; i++) {
-    const struct deform_roi_pool_tap *row = &taps->row[i];
+    const struct roi_pool_tap *row = &taps->row[i];
     const int64_t sums = sums_of(tile, taps, i) + c, pixels = pixels_of(a, tile, taps, i) + c;
     const vf weighted = vf_set(row->weight) * gradient;
     vf row_x = vf_set(0.0f), row_y = row_x;
     for (int64_t j = 0; j < taps->cols; j++) {
-      const struct deform_roi_pool_tap *col = &taps->col[j];
+      const struct roi_pool_tap *col = &taps->col[j];
       float *sum = tile->sums + sums + col->at * sum_stride;
       if (filled) {
         vf_store(sum, vf_fma(vf_set(col->weight), weighted, vf_load(sum)));
@@ -107,7 +107,7 @@ MLUOP_INLINE void add_vector(const struct deform_roi_pool_args *a, const struct 
 }
 
 /* Fewer channels than a vector has. */
-MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_rest(const struct roi_pool_args *a, const struct tile *tile,
                            const struct tap_lists *taps, int64_t c, int want_slopes, int is_half,
                            struct slopes *slopes) {
   if (a->plan.in_place) {
@@ -118,18 +118,18 @@ MLUOP_INLINE void add_rest(const struct deform_roi_pool_args *a, const struct ti
 }
 
 /* A map of one channel; the slopes are found in any case. */
-MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_pool_args *a,
-                                                      const struct tile *tile,
-                                                      const struct tap_lists *taps, int is_half) {
+MLUOP_INLINE struct roi_pool_slopes add_single(const struct roi_pool_args *a,
+                                               const struct tile *tile,
+                                               const struct tap_lists *taps, int is_half) {
   const float gradient = mluop_load_as(a->data.grad_output, taps->index, is_half);
-  struct deform_roi_pool_slopes slopes = {0.0f, 0.0f};
+  struct roi_pool_slopes slopes = {0.0f, 0.0f};
   for (int64_t i = 0; i < taps->rows; i++) {
-    const struct deform_roi_pool_tap *row = &taps->row[i];
+    const struct roi_pool_tap *row = &taps->row[i];
     const int64_t sums = sums_of(tile, taps, i), pixels = pixels_of(a, tile, taps, i);
     const float weighted = row->weight * gradient;
     float row_x = 0.0f, row_y = 0.0f;
     for (int64_t j = 0; j < taps->cols; j++) {
-      const struct deform_roi_pool_tap *col = &taps->col[j];
+      const struct roi_pool_tap *col = &taps->col[j];
       const float pixel = mluop_load_as(a->data.input, pixels + col->at, is_half);
       tile->sums[sums + col->at] += col->weight * weighted;
       row_x += col->step * pixel;
@@ -138,10 +138,10 @@ MLUOP_INLINE struct deform_roi_pool_slopes add_single(const struct deform_roi_po
     slopes.x += row->slope * row_x;
     slopes.y += row->step * row_y;
   }
-  return (struct deform_roi_pool_slopes){slopes.x * gradient, slopes.y * gradient};
+  return (struct roi_pool_slopes){slopes.x * gradient, slopes.y * gradient};
 }
 
-MLUOP_INLINE void add_channels(const struct deform_roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_channels(const struct roi_pool_args *a, const struct tile *tile,
                                const struct tap_lists *taps, int want_slopes, int is_half,
                                struct slopes *slopes) {
   int64_t c = 0;
@@ -158,10 +158,10 @@ MLUOP_INLINE void add_channels(const struct deform_roi_pool_args *a, const struc
 }
 
 /* Finds the taps of a bin on the tile, and returns whether there are any. */
-static inline int find_taps(const struct deform_roi_pool_args *a, const struct tile *tile,
-                            const struct deform_roi_pool_bin *bin, int want_slopes,
+static inline int find_taps(const struct roi_pool_args *a, const struct tile *tile,
+                            const struct roi_pool_bin *bin, int want_slopes,
                             struct tap_lists *taps) {
-  const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
   const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
   taps->index = bin->index;
   taps->rows = axis_taps(&y, tile->rows, want_slopes, taps->row);
@@ -179,9 +179,8 @@ static inline void touch_pixels(struct tile *tile, const struct tap_lists *taps)
 }
 
 /* Returns the slopes of the bin, if they are wanted. */
-static struct deform_roi_pool_slopes add_bin(const struct deform_roi_pool_args *a,
-                                             const struct tile *tile, const struct tap_lists *taps,
-                                             int want_slopes) {
+static struct roi_pool_slopes add_bin(const struct roi_pool_args *a, const struct tile *tile,
+                                      const struct tap_lists *taps, int want_slopes) {
   if (a->shape.C == 1)
     return a->shape.is_half ? add_single(a, tile, taps, 1) : add_single(a, tile, taps, 0);
   struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
@@ -191,25 +190,25 @@ static struct deform_roi_pool_slopes add_bin(const struct deform_roi_pool_args *
     } else {
       add_channels(a, tile, taps, 0, 0, &slopes);
     }
-    return (struct deform_roi_pool_slopes){0};
+    return (struct roi_pool_slopes){0};
   }
   if (a->shape.is_half) {
     add_channels(a, tile, taps, 1, 1, &slopes);
   } else {
     add_channels(a, tile, taps, 1, 0, &slopes);
   }
-  return (struct deform_roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+  return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
-static void add_list(const struct deform_roi_pool_args *a, struct tile *tile, int64_t list,
+static void add_list(const struct roi_pool_args *a, struct tile *tile, int64_t list,
                      struct tap_lists *taps) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_tiles *tiles = &a->tiles;
   const uint32_t end = tiles->starts[list + 1];
   const int want_slopes = keeps_slopes(a, list);
   for (uint32_t i = tiles->starts[list]; i < end; i++) {
     if (end - i > AHEAD) prefetch_gradient(a, tiles->entries[i + AHEAD]);
     const uint32_t entry = tiles->entries[i];
-    struct deform_roi_pool_slopes slopes = {0};
+    struct roi_pool_slopes slopes = {0};
     if (find_taps(a, tile, &a->memory.bins[entry], want_slopes, taps)) {
       if (!a->plan.dense) touch_pixels(tile, taps);
       slopes = add_bin(a, tile, taps, want_slopes);
@@ -220,9 +219,9 @@ static void add_list(const struct deform_roi_pool_args *a, struct tile *tile, in
 
 /* Item: a tile of grad_input. It belongs to one thread, which adds the bins in the order of the
    lists: the sum for an element does not depend on the number of threads. */
-void MLUOP_VARIANT(deform_roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t end,
-                                             void *scratch) {
-  const struct deform_roi_pool_args *a = vargs;
+void MLUOP_VARIANT(roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t end,
+                                      void *scratch) {
+  const struct roi_pool_args *a = vargs;
   struct tap_lists taps = {.row = (void *)((char *)scratch + a->tiles.buffer_bytes)};
   taps.col = taps.row + a->plan.max_taps_h;
   for (int64_t list = begin; list < end; list++) {
@@ -236,10 +235,9 @@ void MLUOP_VARIANT(deform_roi_pool_add_bins)(const void *vargs, int64_t begin, i
 }
 
 /* Item: a row of a grad_input that is summed in place. */
-void MLUOP_VARIANT(deform_roi_pool_clear)(const void *vargs, int64_t begin, int64_t end,
-                                          void *scratch) {
+void MLUOP_VARIANT(roi_pool_clear)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
+  const struct roi_pool_args *a = vargs;
   const size_t row = (size_t)(a->shape.W * a->shape.C) * sizeof(float);
   memset((char *)a->data.grad_input + (size_t)begin * row, 0, (size_t)(end - begin) * row);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/bin.h"
-#include "families/deform_roi_pool/kernels.h"
+#include "shared/roi_pool/bin.h"
+#include "shared/roi_pool/kernels.h"
 
 /* Which bins touch which tiles of grad_input: a counting sort by chunks of bins. The chunks depend
    on shapes only, and each list has the bins of a chunk behind those of the chunks before it: in
@@ -19,41 +19,40 @@ static inline struct range reach(float start, float bin, int64_t extent) {
   return (struct range){first < extent ? first : extent - 1, last < extent ? last + 1 : extent};
 }
 
-static struct deform_roi_pool_place place_of(const struct deform_roi_pool_args *a,
-                                             const struct deform_roi_pool_bin *bin) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
-  const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
+static struct roi_pool_place place_of(const struct roi_pool_args *a,
+                                      const struct roi_pool_bin *bin) {
+  const struct roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
   const struct range rows = reach(bin->y, roi->bin_h, a->shape.H);
   const struct range cols = reach(bin->x, roi->bin_w, a->shape.W);
   const int64_t top = rows.begin >> tiles->shift_h, left = cols.begin >> tiles->shift_w;
   const int64_t down = ((rows.end - 1) >> tiles->shift_h) - top + 1;
   const int64_t across = ((cols.end - 1) >> tiles->shift_w) - left + 1;
   if (down * across > tiles->max_tiles) {
-    return (struct deform_roi_pool_place){(uint32_t)(tiles->count + roi->image), 1, 1, 0};
+    return (struct roi_pool_place){(uint32_t)(tiles->count + roi->image), 1, 1, 0};
   }
   const int64_t list = (roi->image * tiles->down + top) * tiles->across + left;
-  return (struct deform_roi_pool_place){(uint32_t)list, (uint16_t)down, (uint16_t)across, 0};
+  return (struct roi_pool_place){(uint32_t)list, (uint16_t)down, (uint16_t)across, 0};
 }
 
-static struct range chunk_of(const struct deform_roi_pool_args *a, int64_t chunk) {
+static struct range chunk_of(const struct roi_pool_args *a, int64_t chunk) {
   const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w,
                 begin = chunk * a->tiles.chunk;
   return (struct range){begin, begin + a->tiles.chunk < bins ? begin + a->tiles.chunk : bins};
 }
 
 /* Item: a chunk. Finds the places of its bins, and counts its entries of each list. */
-void MLUOP_VARIANT(deform_roi_pool_count)(const void *vargs, int64_t begin, int64_t end,
-                                          void *scratch) {
+void MLUOP_VARIANT(roi_pool_count)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_args *a = vargs;
+  const struct roi_pool_tiles *tiles = &a->tiles;
   for (int64_t chunk = begin; chunk < end; chunk++) {
     const struct range bins = chunk_of(a, chunk);
     uint32_t *counts = tiles->next + chunk * tiles->lists;
     memset(counts, 0, (size_t)tiles->lists * sizeof(*counts));
     uint32_t slopes = 0;
     for (int64_t i = bins.begin; i < bins.end; i++) {
-      struct deform_roi_pool_place place = place_of(a, &a->memory.bins[i]);
+      struct roi_pool_place place = place_of(a, &a->memory.bins[i]);
       place.slopes = slopes;
       if (place.list < tiles->count) slopes += (uint32_t)(place.down * place.across);
       tiles->places[i] = place;
@@ -66,13 +65,12 @@ void MLUOP_VARIANT(deform_roi_pool_count)(const void *vargs, int64_t begin, int6
 }
 
 /* One item: turns the counts into where the entries go. */
-void MLUOP_VARIANT(deform_roi_pool_starts)(const void *vargs, int64_t begin, int64_t end,
-                                           void *scratch) {
+void MLUOP_VARIANT(roi_pool_starts)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)begin;
   (void)end;
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_args *a = vargs;
+  const struct roi_pool_tiles *tiles = &a->tiles;
   uint32_t total = 0;
   for (int64_t list = 0; list < tiles->lists; list++) {
     tiles->starts[list] = total;
@@ -93,17 +91,16 @@ void MLUOP_VARIANT(deform_roi_pool_starts)(const void *vargs, int64_t begin, int
 }
 
 /* Item: a chunk. Puts its bins into the lists. */
-void MLUOP_VARIANT(deform_roi_pool_list)(const void *vargs, int64_t begin, int64_t end,
-                                         void *scratch) {
+void MLUOP_VARIANT(roi_pool_list)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_args *a = vargs;
+  const struct roi_pool_tiles *tiles = &a->tiles;
   for (int64_t chunk = begin; chunk < end; chunk++) {
     const struct range bins = chunk_of(a, chunk);
     uint32_t *next = tiles->next + chunk * tiles->lists;
     for (int64_t i = bins.begin; i < bins.end; i++) {
       tiles->places[i].slopes += tiles->chunk_slopes[chunk];
-      const struct deform_roi_pool_place place = tiles->places[i];
+      const struct roi_pool_place place = tiles->places[i];
       for (int y = 0; y < place.down; y++) {
         for (int x = 0; x < place.across; x++) {
           tiles->entries[next[place.list + y * tiles->across + x]++] = (uint32_t)i;

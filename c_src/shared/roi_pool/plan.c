@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/half.h"
-#include "families/deform_roi_pool/kernels.h"
-#include "families/deform_roi_pool/roi.h"
-#include "families/deform_roi_pool/tiles.h"
+#include "shared/roi_pool/kernels.h"
+#include "shared/roi_pool/roi.h"
+#include "shared/roi_pool/tiles.h"
 
 /* A block of pixels for the order of the bins; about what the L1 cache holds. */
 enum { BLOCK_BYTES = 1 << 14 };
@@ -27,15 +27,15 @@ enum { BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
 
 /* --------------------------------------------------------------------------------- order */
 
-static void cut_blocks(struct deform_roi_pool_args *args) {
-  struct deform_roi_pool_blocks *blocks = &args->blocks;
+static void cut_blocks(struct roi_pool_args *args) {
+  struct roi_pool_blocks *blocks = &args->blocks;
   const int64_t pixel_bytes = args->shape.C * (args->shape.is_half ? 2 : 4);
   blocks->shift = 2;
   while (blocks->shift < 6 && pixel_bytes << (2 * blocks->shift + 2) <= BLOCK_BYTES)
     blocks->shift++;
   blocks->strip_shift = 0;
   while (pixel_bytes * STRIP_ROWS << (blocks->shift + blocks->strip_shift + 1) <=
-             DEFORM_ROI_POOL_NEAR_BYTES &&
+             ROI_POOL_NEAR_BYTES &&
          INT64_C(1) << (blocks->shift + blocks->strip_shift) < args->shape.W) {
     blocks->strip_shift++;
   }
@@ -44,18 +44,18 @@ static void cut_blocks(struct deform_roi_pool_args *args) {
   blocks->count = args->shape.N * blocks->strips * blocks->down << blocks->strip_shift;
 }
 
-static bool worth_sorting(const struct deform_roi_pool_args *args) {
+static bool worth_sorting(const struct roi_pool_args *args) {
   const int64_t map_bytes =
       args->shape.N * args->shape.H * args->shape.W * args->shape.C * (args->shape.is_half ? 2 : 4);
-  return mluop_deform_roi_pool_bins(args) >= FEW_BINS && map_bytes > DEFORM_ROI_POOL_NEAR_BYTES &&
-         args->blocks.count <= 4 * mluop_deform_roi_pool_bins(args);
+  return mluop_roi_pool_bins(args) >= FEW_BINS && map_bytes > ROI_POOL_NEAR_BYTES &&
+         args->blocks.count <= 4 * mluop_roi_pool_bins(args);
 }
 
 /* ------------------------------------------------------------------------------- memory */
 
 /* What puts the bins in order is not needed afterwards: the rest takes its memory. */
-static void lay_out(struct deform_roi_pool_args *args, int threads, struct mluop_arena *arena) {
-  const int64_t bins = mluop_deform_roi_pool_bins(args);
+static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena *arena) {
+  const int64_t bins = mluop_roi_pool_bins(args);
   args->memory.rois = mluop_take(arena, args->shape.R, sizeof(*args->memory.rois));
   args->memory.bins = mluop_take(arena, bins, sizeof(*args->memory.bins));
   const size_t begin = arena->used;
@@ -67,9 +67,9 @@ static void lay_out(struct deform_roi_pool_args *args, int threads, struct mluop
   const size_t ordered = arena->used;
   arena->used = begin;
   size_t work =
-      (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct deform_roi_pool_tap);
+      (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct roi_pool_tap);
   if (args->data.output != NULL) work += 2 * (size_t)args->shape.C * sizeof(float);
-  if (args->data.grad_input != NULL) work += mluop_deform_roi_pool_lay_out_tiles(args, arena);
+  if (args->data.grad_input != NULL) work += mluop_roi_pool_lay_out_tiles(args, arena);
   args->memory.work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
   args->memory.work = mluop_take(arena, threads, args->memory.work_stride);
   if (arena->used < ordered) arena->used = ordered;
@@ -78,7 +78,7 @@ static void lay_out(struct deform_roi_pool_args *args, int threads, struct mluop
 /* --------------------------------------------------------------------------------- RoIs */
 
 /* See axis_taps; without a sampling_ratio a RoI may need every pixel of an axis. */
-static int64_t taps_of_axis(const struct deform_roi_pool_args *args, int64_t extent) {
+static int64_t taps_of_axis(const struct roi_pool_args *args, int64_t extent) {
   return mluop_min(2 * extent,
                    args->shape.sampling_ratio > 0 ? 4 * args->shape.sampling_ratio : INT64_MAX);
 }
@@ -96,23 +96,22 @@ static float larger(float most, float size) {
   return positive > most && positive <= FLT_MAX ? positive : most;
 }
 
-static float rois_at(const struct deform_roi_pool_args *args, int64_t i) {
+static float rois_at(const struct roi_pool_args *args, int64_t i) {
   return args->shape.is_half ? mluop_half_to_float(((const uint16_t *)args->data.rois_data)[i])
                              : ((const float *)args->data.rois_data)[i];
 }
 
-int64_t mluop_deform_roi_pool_look(struct deform_roi_pool_args *args, float *image) {
+int64_t mluop_roi_pool_look(struct roi_pool_args *args, float *image) {
   const float scale = args->shape.spatial_scale;
   const bool every_size = taps_of_axis(args, args->shape.H) <= FREE_TAPS &&
                           taps_of_axis(args, args->shape.W) <= FREE_TAPS;
   args->plan.max_bin_h = args->plan.max_bin_w = every_size ? FLT_MAX : 0.0f;
   for (int64_t r = 0; r < args->shape.R; r++) {
     *image = rois_at(args, r * 5);
-    if (!deform_roi_pool_has_image(*image, args->shape.N)) return r;
+    if (!roi_pool_has_image(*image, args->shape.N)) return r;
     if (every_size) continue;
     float edge[4];
-    for (int i = 0; i < 4; i++)
-      edge[i] = deform_roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale);
+    for (int i = 0; i < 4; i++) edge[i] = roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale);
     args->plan.max_bin_w =
         larger(args->plan.max_bin_w, (edge[2] - edge[0]) / (float)args->shape.pooled_w);
     args->plan.max_bin_h =
@@ -121,13 +120,13 @@ int64_t mluop_deform_roi_pool_look(struct deform_roi_pool_args *args, float *ima
   return args->shape.R;
 }
 
-size_t mluop_deform_roi_pool_plan(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+size_t mluop_roi_pool_plan(mluOpHandle_t handle, struct roi_pool_args *args) {
   args->plan.max_taps_h = mluop_min(taps_of_axis(args, args->shape.H),
                                     taps_of_bin(args->plan.max_bin_h, args->shape.H));
   args->plan.max_taps_w = mluop_min(taps_of_axis(args, args->shape.W),
                                     taps_of_bin(args->plan.max_bin_w, args->shape.W));
   cut_blocks(args);
-  if (args->data.grad_input != NULL) mluop_deform_roi_pool_cut_tiles(args);
+  if (args->data.grad_input != NULL) mluop_roi_pool_cut_tiles(args);
   struct mluop_arena arena = {NULL, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
   return arena.used;
@@ -142,10 +141,10 @@ static double touched(float bin, int32_t grid, int64_t extent) {
   return size + 2.0 < 2.0 * grid ? size + 2.0 : 2.0 * grid;
 }
 
-static double bin_pixels(const struct deform_roi_pool_args *args) {
+static double bin_pixels(const struct roi_pool_args *args) {
   double pixels = 0.0;
   for (int64_t r = 0; r < args->shape.R; r++) {
-    const struct deform_roi_pool_roi *roi = &args->memory.rois[r];
+    const struct roi_pool_roi *roi = &args->memory.rois[r];
     if (roi->grid_h <= 0 || roi->grid_w <= 0) continue;
     pixels += touched(roi->bin_h, roi->grid_h, args->shape.H) *
               touched(roi->bin_w, roi->grid_w, args->shape.W);
@@ -156,10 +155,9 @@ static double bin_pixels(const struct deform_roi_pool_args *args) {
 /* What to do if the tensors, of the map the part that bins need, do not fit the caches. Forward
    prefetches the rows of a map that is needed as a whole: with many pixels per bin, most come from
    the caches, and prefetching costs what it saves. */
-static void plan_for_caches(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   const double map = (double)(args->shape.N * args->shape.H * args->shape.W);
-  const double bins = (double)mluop_deform_roi_pool_bins(args),
-               visits = args->plan.bin_pixels * bins;
+  const double bins = (double)mluop_roi_pool_bins(args), visits = args->plan.bin_pixels * bins;
   double pixels = bins + (visits < map ? visits : map);
   if (args->data.grad_input != NULL) pixels += map;
   const int64_t bytes = (int64_t)pixels * args->shape.C * (args->shape.is_half ? 2 : 4);
@@ -171,41 +169,40 @@ static void plan_for_caches(mluOpHandle_t handle, struct deform_roi_pool_args *a
                           args->plan.bin_pixels < MANY_PIXELS && visits > 2.0 * map;
 }
 
-void mluop_deform_roi_pool_prepare(mluOpHandle_t handle, struct deform_roi_pool_args *args,
-                                   void *scratch) {
+void mluop_roi_pool_prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scratch) {
   struct mluop_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
-  struct mluop_job job = {.kernel = deform_roi_pool_locate[handle->isa],
-                          .args = args,
-                          .count = args->shape.R,
-                          .grain = mluop_deform_roi_pool_grain(LOCATE_COST * args->shape.pooled_h *
-                                                               args->shape.pooled_w),
-                          .schedule = MLUOP_STATIC};
+  struct mluop_job job = {
+      .kernel = roi_pool_locate[handle->isa],
+      .args = args,
+      .count = args->shape.R,
+      .grain = mluop_roi_pool_grain(LOCATE_COST * args->shape.pooled_h * args->shape.pooled_w),
+      .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
   args->plan.bin_pixels = bin_pixels(args);
   plan_for_caches(handle, args);
   if (args->memory.keys == NULL) return;
-  job.kernel = deform_roi_pool_sort[handle->isa];
+  job.kernel = roi_pool_sort[handle->isa];
   job.count = 1;
   mluop_parallel_for(handle, &job);
-  job.kernel = deform_roi_pool_place[handle->isa];
+  job.kernel = roi_pool_place[handle->isa];
   job.count = args->shape.R;
   mluop_parallel_for(handle, &job);
 }
 
-int64_t mluop_deform_roi_pool_bin_cost(const struct deform_roi_pool_args *args) {
+int64_t mluop_roi_pool_bin_cost(const struct roi_pool_args *args) {
   const double floats = args->plan.bin_pixels * (double)args->shape.C;
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
 /* Bins may differ by any factor: the blocks are small, if there is work for two. Prefetching begins
    anew with each block: then they are large. */
-static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, mluop_kernel *kernel,
+static void run(mluOpHandle_t handle, const struct roi_pool_args *args, mluop_kernel *kernel,
                 int64_t parts) {
-  const int64_t items = mluop_deform_roi_pool_bins(args) * parts;
+  const int64_t items = mluop_roi_pool_bins(args) * parts;
   const int64_t threads = mluop_num_threads(handle);
-  const int64_t cost = mluop_deform_roi_pool_bin_cost(args) / parts;
-  int64_t grain = mluop_deform_roi_pool_grain(cost);
+  const int64_t cost = mluop_roi_pool_bin_cost(args) / parts;
+  int64_t grain = mluop_roi_pool_grain(cost);
   if (args->plan.look_ahead) {
     grain = mluop_max(grain, items / (3 * threads));
   } else if (grain < items) {
@@ -221,19 +218,19 @@ static void run(mluOpHandle_t handle, const struct deform_roi_pool_args *args, m
   mluop_parallel_for(handle, &job);
 }
 
-void mluop_deform_roi_pool_run_bins(mluOpHandle_t handle, const struct deform_roi_pool_args *args,
-                                    mluop_kernel *kernel) {
+void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *args,
+                             mluop_kernel *kernel) {
   run(handle, args, kernel, 1);
 }
 
 /* Bins that are few and large are not enough for all threads. */
-void mluop_deform_roi_pool_run_forward(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
-  const int64_t bins = mluop_deform_roi_pool_bins(args), threads = mluop_num_threads(handle);
+void mluop_roi_pool_run_forward(mluOpHandle_t handle, struct roi_pool_args *args) {
+  const int64_t bins = mluop_roi_pool_bins(args), threads = mluop_num_threads(handle);
   const int64_t wanted = bins < FEW_PER_THREAD * threads ? mluop_div_up(threads, bins) : 1;
-  const int64_t worth = mluop_deform_roi_pool_bin_cost(args) / DEFORM_ROI_POOL_SHARE_COST;
+  const int64_t worth = mluop_roi_pool_bin_cost(args) / ROI_POOL_SHARE_COST;
   const int64_t parts = mluop_max(1, mluop_min(wanted, worth));
   args->plan.part_channels =
       mluop_div_up(mluop_div_up(args->shape.C, parts), PART_CHANNELS) * PART_CHANNELS;
   args->plan.parts = mluop_div_up(args->shape.C, args->plan.part_channels);
-  run(handle, args, deform_roi_pool_forward[handle->isa], args->plan.parts);
+  run(handle, args, roi_pool_forward[handle->isa], args->plan.parts);
 }

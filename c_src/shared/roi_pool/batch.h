@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_BATCH_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_BATCH_H_
+#ifndef MLUOP_SHARED_ROI_POOL_BATCH_H_
+#define MLUOP_SHARED_ROI_POOL_BATCH_H_
 
 /* What a batch of bins does to the pixels of a tile, sorted by pixel: each pixel then takes the
    gradients of its bins in one go, in registers. */
 
-#include "families/deform_roi_pool/tile.h"
+#include "shared/roi_pool/tile.h"
 
 /* Pixels follow each other by strips of so many columns, from the top of the tile to the bottom:
    neighbours have most bins in common. */
-MLUOP_INLINE int strip_shift(const struct deform_roi_pool_args *a) {
+MLUOP_INLINE int strip_shift(const struct roi_pool_args *a) {
   return a->tiles.shift_w < 2 ? a->tiles.shift_w : 2;
 }
 
-MLUOP_INLINE int has_room(const struct deform_roi_pool_batch *batch, const struct tile *tile) {
+MLUOP_INLINE int has_room(const struct roi_pool_batch *batch, const struct tile *tile) {
   const int64_t pixels = (tile->rows.end - tile->rows.begin) * (tile->cols.end - tile->cols.begin);
-  return batch->bin_count < DEFORM_ROI_POOL_BATCH_BINS &&
-         batch->tap_count < DEFORM_ROI_POOL_BATCH_TAPS &&
-         batch->visit_count + 4 * pixels <= DEFORM_ROI_POOL_BATCH_VISITS;
+  return batch->bin_count < ROI_POOL_BATCH_BINS && batch->tap_count < ROI_POOL_BATCH_TAPS &&
+         batch->visit_count + 4 * pixels <= ROI_POOL_BATCH_VISITS;
 }
 
 /* Adds a bin that touches the tile, and returns whether it does. The taps then have for `at` what
    they add to the number of a pixel. */
-static inline int take_bin(const struct deform_roi_pool_args *a, const struct tile *tile,
-                           struct deform_roi_pool_batch *batch, uint32_t entry) {
-  const struct deform_roi_pool_bin *bin = &a->memory.bins[entry];
-  const struct deform_roi_pool_roi *roi = &a->memory.rois[bin->roi];
+static inline int take_bin(const struct roi_pool_args *a, const struct tile *tile,
+                           struct roi_pool_batch *batch, uint32_t entry) {
+  const struct roi_pool_bin *bin = &a->memory.bins[entry];
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
   const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
-  struct deform_roi_pool_tap *row = batch->taps + batch->tap_count;
+  struct roi_pool_tap *row = batch->taps + batch->tap_count;
   const int64_t rows = axis_taps(&y, tile->rows, 1, row);
   if (rows == 0) return 0;
-  struct deform_roi_pool_tap *col = row + rows;
+  struct roi_pool_tap *col = row + rows;
   const int64_t cols = axis_taps(&x, tile->cols, 1, col);
   if (cols == 0) return 0;
   const int shift = strip_shift(a);
@@ -54,29 +53,28 @@ static inline int take_bin(const struct deform_roi_pool_args *a, const struct ti
 }
 
 /* A counting sort by pixel; the visits of a pixel keep the order of their bins. */
-static inline void sort_visits(const struct deform_roi_pool_args *a,
-                               struct deform_roi_pool_batch *batch) {
+static inline void sort_visits(const struct roi_pool_args *a, struct roi_pool_batch *batch) {
   const int64_t pixels = INT64_C(1) << (a->tiles.shift_h + a->tiles.shift_w);
   /* starts[p + 1] is first where the next visit of pixel p goes, and in the end its end. */
   uint32_t *starts = batch->starts;
   memset(starts, 0, (size_t)(pixels + 2) * sizeof(*starts));
   for (int64_t b = 0; b < batch->bin_count; b++) {
-    const struct deform_roi_pool_tap *row = batch->bins[b].row, *col = batch->bins[b].col;
+    const struct roi_pool_tap *row = batch->bins[b].row, *col = batch->bins[b].col;
     for (int64_t i = 0; i < batch->bins[b].rows; i++) {
       for (int64_t j = 0; j < batch->bins[b].cols; j++) starts[row[i].at + col[j].at + 2]++;
     }
   }
   for (int64_t p = 1; p <= pixels; p++) starts[p + 1] += starts[p];
   for (int64_t b = 0; b < batch->bin_count; b++) {
-    const struct deform_roi_pool_tap *row = batch->bins[b].row, *col = batch->bins[b].col;
+    const struct roi_pool_tap *row = batch->bins[b].row, *col = batch->bins[b].col;
     for (int64_t i = 0; i < batch->bins[b].rows; i++) {
       for (int64_t j = 0; j < batch->bins[b].cols; j++) {
         batch->visits[starts[row[i].at + col[j].at + 1]++] =
-            (struct deform_roi_pool_visit){(uint32_t)b, row[i].weight * col[j].weight,
-                                           row[i].slope * col[j].step, row[i].step * col[j].slope};
+            (struct roi_pool_visit){(uint32_t)b, row[i].weight * col[j].weight,
+                                    row[i].slope * col[j].step, row[i].step * col[j].slope};
       }
     }
   }
 }
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_BATCH_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_BATCH_H_ */

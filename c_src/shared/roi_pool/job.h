@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_
+#ifndef MLUOP_SHARED_ROI_POOL_JOB_H_
+#define MLUOP_SHARED_ROI_POOL_JOB_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,26 +13,26 @@
      step    -1 at low, +1 at high
    The sum over a bin's samples of a product of one factor per axis is the sum, over its rows and
    columns, of the products of these. */
-struct deform_roi_pool_tap {
+struct roi_pool_tap {
   int32_t at;
   float weight, slope, step;
 };
 
 /* Geometry of a RoI on the map. A grid of 0 or less has no samples. */
-struct deform_roi_pool_roi {
+struct roi_pool_roi {
   float x, y, width, height, bin_w, bin_h;
   int32_t image, grid_w, grid_h;
 };
 
 /* Bin `index` = (r * pooled_h + ph) * pooled_w + pw. Its samples start at (x, y). */
-struct deform_roi_pool_bin {
+struct roi_pool_bin {
   float x, y;
   uint32_t roi, index;
 };
 
 /* For the cache, bins are worked on in the order of small blocks of the map: strips from left to
    right, in a strip rows of blocks from top to bottom. */
-struct deform_roi_pool_blocks {
+struct roi_pool_blocks {
   int shift;       /* a block has 2^shift x 2^shift pixels */
   int strip_shift; /* a strip is 2^strip_shift blocks wide */
   int64_t down, strips, count;
@@ -41,10 +41,10 @@ struct deform_roi_pool_blocks {
 /* grad_input is cut into tiles, each of which belongs to one thread. A list per tile has the bins
    that may touch it; a bin that may touch more than `max_tiles` is in the list of its image
    instead. */
-enum { DEFORM_ROI_POOL_TILE_PIXELS = 1024, DEFORM_ROI_POOL_TILE_SIDE = 64 };
+enum { ROI_POOL_TILE_PIXELS = 1024, ROI_POOL_TILE_SIDE = 64 };
 
 /* The lists of a bin: `across` of each of `down` rows of tiles. */
-struct deform_roi_pool_place {
+struct roi_pool_place {
   uint32_t list;
   uint16_t down, across;
   uint32_t slopes; /* the first of its slopes, one for each list */
@@ -52,62 +52,62 @@ struct deform_roi_pool_place {
 
 /* What a bin has from the pixels of a tile for the gradient of its offset: sums over the channels
    of gradient times slope. */
-struct deform_roi_pool_slopes {
+struct roi_pool_slopes {
   float x, y;
 };
 
-struct deform_roi_pool_tiles {
-  int shift_h, shift_w;        /* a tile has 2^shift_h rows and 2^shift_w columns */
-  int64_t down, across, count; /* tiles of an image, and of all */
-  size_t buffer_bytes;         /* for the sums of a tile, unless they are in place */
-  int64_t lists;               /* one for each tile, then one for each image */
-  int64_t max_tiles;           /* that one bin is in the lists of; less than 2^16 */
-  int64_t max_entries;         /* of all lists: max_tiles falls until they suffice */
-  int64_t chunk, chunks;       /* bins are put into lists by chunks of so many, in parallel */
-  struct deform_roi_pool_place *places; /* of `bins` */
-  uint32_t *next;                       /* [chunks][lists]: where the next entry of a chunk goes */
-  uint32_t *starts;                     /* list t is entries[starts[t]] to entries[starts[t + 1]] */
-  uint32_t *entries;                    /* places in `bins`, in their order */
-  uint32_t *chunk_slopes;               /* [chunks]: how many, and then the first */
-  struct deform_roi_pool_slopes *slopes; /* of a bin and a tile, as in the place of the bin */
+struct roi_pool_tiles {
+  int shift_h, shift_w;           /* a tile has 2^shift_h rows and 2^shift_w columns */
+  int64_t down, across, count;    /* tiles of an image, and of all */
+  size_t buffer_bytes;            /* for the sums of a tile, unless they are in place */
+  int64_t lists;                  /* one for each tile, then one for each image */
+  int64_t max_tiles;              /* that one bin is in the lists of; less than 2^16 */
+  int64_t max_entries;            /* of all lists: max_tiles falls until they suffice */
+  int64_t chunk, chunks;          /* bins are put into lists by chunks of so many, in parallel */
+  struct roi_pool_place *places;  /* of `bins` */
+  uint32_t *next;                 /* [chunks][lists]: where the next entry of a chunk goes */
+  uint32_t *starts;               /* list t is entries[starts[t]] to entries[starts[t + 1]] */
+  uint32_t *entries;              /* places in `bins`, in their order */
+  uint32_t *chunk_slopes;         /* [chunks]: how many, and then the first */
+  struct roi_pool_slopes *slopes; /* of a bin and a tile, as in the place of the bin */
 };
 
 /* A tile takes bins by batches, and sorts what they do by pixel. */
 enum {
-  DEFORM_ROI_POOL_BATCH_BINS = 256,
-  DEFORM_ROI_POOL_BATCH_VISITS = 8192,
-  DEFORM_ROI_POOL_BATCH_TAPS = 4096 /* and those of one bin more */
+  ROI_POOL_BATCH_BINS = 256,
+  ROI_POOL_BATCH_VISITS = 8192,
+  ROI_POOL_BATCH_TAPS = 4096 /* and those of one bin more */
 };
 
 /* A bin, by its number in the batch, touches a pixel: factors of its gradient for grad_input, and
    of gradient times pixel for the slopes. */
-struct deform_roi_pool_visit {
+struct roi_pool_visit {
   uint32_t bin;
   float weight, x, y;
 };
 
-struct deform_roi_pool_batch {
-  float slopes[DEFORM_ROI_POOL_BATCH_BINS][2][16]; /* along x and y, a vector of sums each */
-  struct deform_roi_pool_visit visits[DEFORM_ROI_POOL_BATCH_VISITS];
+struct roi_pool_batch {
+  float slopes[ROI_POOL_BATCH_BINS][2][16]; /* along x and y, a vector of sums each */
+  struct roi_pool_visit visits[ROI_POOL_BATCH_VISITS];
   struct {
-    const struct deform_roi_pool_tap *row, *col;
+    const struct roi_pool_tap *row, *col;
     int64_t rows, cols;
     int64_t gradient; /* its first element in grad_output */
     uint32_t entry;   /* its place in all bins */
-  } bins[DEFORM_ROI_POOL_BATCH_BINS];
-  uint32_t starts[DEFORM_ROI_POOL_TILE_PIXELS + 2]; /* of the visits of each pixel */
+  } bins[ROI_POOL_BATCH_BINS];
+  uint32_t starts[ROI_POOL_TILE_PIXELS + 2]; /* of the visits of each pixel */
   int64_t bin_count, visit_count, tap_count;
-  struct deform_roi_pool_tap *taps;
+  struct roi_pool_tap *taps;
 };
 
-struct deform_roi_pool_shape {
+struct roi_pool_shape {
   int64_t N, H, W, C, R, pooled_h, pooled_w;
   int64_t sampling_ratio;
   float spatial_scale, gamma;
   int is_half;
 };
 
-struct deform_roi_pool_data {
+struct roi_pool_data {
   const void *input;       /* [N, H, W, C] */
   const void *rois_data;   /* [R, 5]: image, x1, y1, x2, y2 */
   const void *offset;      /* [R, 2, pooled_h, pooled_w] or NULL: x, then y */
@@ -117,7 +117,7 @@ struct deform_roi_pool_data {
   void *grad_offset;       /* like offset */
 };
 
-struct deform_roi_pool_plan {
+struct roi_pool_plan {
   int stream;                   /* a float result is written past the caches */
   int in_place;                 /* grad_input is cleared first, and its tiles are added to it */
   int dense;                    /* tiles are cleared as a whole, not the pixels that are touched */
@@ -128,9 +128,9 @@ struct deform_roi_pool_plan {
   float max_bin_h, max_bin_w;
 };
 
-struct deform_roi_pool_memory {
-  struct deform_roi_pool_roi *rois;
-  struct deform_roi_pool_bin *bins; /* in the order in which they are worked on */
+struct roi_pool_memory {
+  struct roi_pool_roi *rois;
+  struct roi_pool_bin *bins; /* in the order in which they are worked on */
   uint32_t
       *keys; /* by index: the block of a bin, then its place in `bins`; NULL if that is the index */
   uint32_t *block_starts;
@@ -138,13 +138,13 @@ struct deform_roi_pool_memory {
   size_t work_stride;
 };
 
-struct deform_roi_pool_args {
-  struct deform_roi_pool_shape shape;
-  struct deform_roi_pool_data data;
-  struct deform_roi_pool_plan plan;
-  struct deform_roi_pool_blocks blocks;
-  struct deform_roi_pool_tiles tiles;
-  struct deform_roi_pool_memory memory;
+struct roi_pool_args {
+  struct roi_pool_shape shape;
+  struct roi_pool_data data;
+  struct roi_pool_plan plan;
+  struct roi_pool_blocks blocks;
+  struct roi_pool_tiles tiles;
+  struct roi_pool_memory memory;
 };
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_JOB_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_JOB_H_ */

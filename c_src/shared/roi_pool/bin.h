@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_BIN_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_BIN_H_
+#ifndef MLUOP_SHARED_ROI_POOL_BIN_H_
+#define MLUOP_SHARED_ROI_POOL_BIN_H_
 
 /* Where the samples of a bin lie. Everything in float32, one rounding per operation, in a fixed
    order: every CPU samples the same points. */
 
 #include <float.h>
 
-#include "families/deform_roi_pool/job.h"
+#include "shared/roi_pool/job.h"
 #include "vector/simd.h"
 
 /* One axis of a bin: sample i of `grid` lies at start + (i + 0.5) * bin / grid. */
@@ -16,13 +16,13 @@ struct axis {
   int64_t grid, extent; /* samples; pixels of the map */
 };
 
-MLUOP_INLINE struct axis axis_y(const struct deform_roi_pool_args *a,
-                                const struct deform_roi_pool_roi *roi, float start) {
+MLUOP_INLINE struct axis axis_y(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
+                                float start) {
   return (struct axis){start, roi->bin_h, roi->grid_h, a->shape.H};
 }
 
-MLUOP_INLINE struct axis axis_x(const struct deform_roi_pool_args *a,
-                                const struct deform_roi_pool_roi *roi, float start) {
+MLUOP_INLINE struct axis axis_x(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
+                                float start) {
   return (struct axis){start, roi->bin_w, roi->grid_w, a->shape.W};
 }
 
@@ -102,4 +102,4 @@ MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range c
   return range;
 }
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_BIN_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_BIN_H_ */

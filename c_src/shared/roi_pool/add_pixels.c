@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/batch.h"
-#include "families/deform_roi_pool/kernels.h"
+#include "shared/roi_pool/batch.h"
+#include "shared/roi_pool/kernels.h"
 
 /* Both gradients where many bins touch a pixel: pixel by pixel. Without offsets the slopes are
    forgotten. */
@@ -36,10 +36,9 @@ struct channels {
 
 /* Adds the visits [begin, end) to a pixel: summed apart, so that the rounding of a sum does not
    grow with the number of bins. A gradient is loaded once for the sum and the slopes. */
-MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
-                             struct deform_roi_pool_batch *batch, uint32_t begin, uint32_t end,
-                             float *sums, const char *pixel, struct channels channels,
-                             int is_half) {
+MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batch *batch,
+                             uint32_t begin, uint32_t end, float *sums, const char *pixel,
+                             struct channels channels, int is_half) {
   const int64_t element = is_half ? 2 : 4;
   const char *gradients = (const char *)a->data.grad_output + channels.first * element;
   vf sum[VECTORS], value[VECTORS];
@@ -49,7 +48,7 @@ MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
     value[k] = load_channels(pixel, k, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
-    const struct deform_roi_pool_visit *visit = &batch->visits[i];
+    const struct roi_pool_visit *visit = &batch->visits[i];
     const char *gradient = gradients + batch->bins[visit->bin].gradient * element;
     const vf weight = vf_set(visit->weight);
     vf dot[2];
@@ -80,9 +79,8 @@ MLUOP_INLINE void sum_visits(const struct deform_roi_pool_args *a,
 }
 
 /* All pixels of the tile. */
-MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, struct tile *tile,
-                             struct deform_roi_pool_batch *batch, struct channels channels,
-                             int is_half) {
+MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct tile *tile,
+                             struct roi_pool_batch *batch, struct channels channels, int is_half) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
   const int64_t rest = a->shape.C - channels.first;
@@ -105,8 +103,8 @@ MLUOP_INLINE void sum_pixels(const struct deform_roi_pool_args *a, struct tile *
   }
 }
 
-MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, struct tile *tile,
-                               struct deform_roi_pool_batch *batch, int is_half) {
+MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct tile *tile,
+                               struct roi_pool_batch *batch, int is_half) {
   struct channels channels = {0, VL, VECTORS};
   for (; channels.first + VECTORS * VL <= a->shape.C; channels.first += VECTORS * VL) {
     sum_pixels(a, tile, batch, channels, is_half);
@@ -123,8 +121,8 @@ MLUOP_INLINE void sum_channels(const struct deform_roi_pool_args *a, struct tile
   if (channels.part > 0) sum_pixels(a, tile, batch, channels, is_half);
 }
 
-static void sum_batch(const struct deform_roi_pool_args *a, struct tile *tile,
-                      struct deform_roi_pool_batch *batch, int64_t list) {
+static void sum_batch(const struct roi_pool_args *a, struct tile *tile,
+                      struct roi_pool_batch *batch, int64_t list) {
   sort_visits(a, batch);
   if (a->shape.is_half) {
     sum_channels(a, tile, batch, 1);
@@ -132,23 +130,23 @@ static void sum_batch(const struct deform_roi_pool_args *a, struct tile *tile,
     sum_channels(a, tile, batch, 0);
   }
   for (int64_t b = 0; keeps_slopes(a, list) && b < batch->bin_count; b++) {
-    *slopes_at(a, batch->bins[b].entry, list) = (struct deform_roi_pool_slopes){
+    *slopes_at(a, batch->bins[b].entry, list) = (struct roi_pool_slopes){
         vf_sum(vf_load(batch->slopes[b][0])), vf_sum(vf_load(batch->slopes[b][1]))};
   }
   batch->bin_count = batch->visit_count = batch->tap_count = 0;
 }
 
 /* The bins of a list in batches. */
-static void sum_list(const struct deform_roi_pool_args *a, struct tile *tile,
-                     struct deform_roi_pool_batch *batch, int64_t list) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+static void sum_list(const struct roi_pool_args *a, struct tile *tile, struct roi_pool_batch *batch,
+                     int64_t list) {
+  const struct roi_pool_tiles *tiles = &a->tiles;
   for (uint32_t i = tiles->starts[list]; i < tiles->starts[list + 1]; i++) {
     const uint32_t entry = tiles->entries[i];
     if (!has_room(batch, tile)) sum_batch(a, tile, batch, list);
     if (take_bin(a, tile, batch, entry)) {
       prefetch_gradient(a, entry);
     } else if (keeps_slopes(a, list)) {
-      *slopes_at(a, entry, list) = (struct deform_roi_pool_slopes){0};
+      *slopes_at(a, entry, list) = (struct roi_pool_slopes){0};
     }
   }
   if (batch->bin_count > 0) sum_batch(a, tile, batch, list);
@@ -156,10 +154,10 @@ static void sum_list(const struct deform_roi_pool_args *a, struct tile *tile,
 
 /* Item: a tile of grad_input. It belongs to one thread, which adds the bins in the order of the
    lists: the sum for an element does not depend on the number of threads. */
-void MLUOP_VARIANT(deform_roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_t end,
-                                               void *scratch) {
-  const struct deform_roi_pool_args *a = vargs;
-  struct deform_roi_pool_batch *batch = (void *)((char *)scratch + a->tiles.buffer_bytes);
+void MLUOP_VARIANT(roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_t end,
+                                        void *scratch) {
+  const struct roi_pool_args *a = vargs;
+  struct roi_pool_batch *batch = (void *)((char *)scratch + a->tiles.buffer_bytes);
   batch->taps = (void *)(batch + 1);
   batch->bin_count = batch->visit_count = batch->tap_count = 0;
   for (int64_t list = begin; list < end; list++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_TAPS_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_TAPS_H_
+#ifndef MLUOP_SHARED_ROI_POOL_TAPS_H_
+#define MLUOP_SHARED_ROI_POOL_TAPS_H_
 
 /* Merges the samples of a bin along each axis into one tap per pixel row or column.
 
@@ -8,8 +8,8 @@
    nothing, a pixel that some samples touch with weight 0 and others with more gets a second tap, of
    weight 0. */
 
-#include "families/deform_roi_pool/bin.h"
 #include "shared/bilinear.h"
+#include "shared/roi_pool/bin.h"
 
 /* Up to so many samples per pixel each one is computed. Beyond, those between the same two pixels
    are counted by binary search: exactly if they take at most so many different coordinates, and
@@ -31,17 +31,17 @@ struct merger {
   int64_t at;
   double mean;       /* 1 / grid */
   struct range clip; /* pixels that get taps */
-  struct deform_roi_pool_tap *taps;
+  struct roi_pool_tap *taps;
   int64_t count;
 };
 
 MLUOP_INLINE void put_tap(struct merger *m, int64_t at, const struct pending *sum) {
   if (!sum->touched || at < m->clip.begin || at >= m->clip.end) return;
   m->taps[m->count++] =
-      (struct deform_roi_pool_tap){(int32_t)at, (float)(sum->weight * m->mean),
-                                   (float)(sum->slope * m->mean), (float)(sum->step * m->mean)};
+      (struct roi_pool_tap){(int32_t)at, (float)(sum->weight * m->mean),
+                            (float)(sum->slope * m->mean), (float)(sum->step * m->mean)};
   if (sum->touched_by_zero && sum->weight != 0.0) {
-    m->taps[m->count++] = (struct deform_roi_pool_tap){.at = (int32_t)at};
+    m->taps[m->count++] = (struct roi_pool_tap){.at = (int32_t)at};
   }
 }
 
@@ -144,7 +144,7 @@ static inline void merge_samples(struct merger *m, const struct axis *axis, stru
 
 /* All samples of the axis. */
 static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, struct range clip,
-                                                   struct deform_roi_pool_tap *taps) {
+                                                   struct roi_pool_tap *taps) {
   const struct range samples = samples_within(axis, clip);
   if (samples.begin >= samples.end) return 0;
   const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
@@ -159,8 +159,7 @@ static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, stru
 /* The usual case: few samples, none at the rim of the map, and none with a weight of 0. Returns -1
    if there is one. A sample stores the sums so far of its two pixels: over those of the sample
    before, behind them, or over one of them. */
-MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes,
-                               struct deform_roi_pool_tap *taps) {
+MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes, struct roi_pool_tap *taps) {
   const float mean = 1.0f / (float)axis->grid;
   float previous = -2.0f, low_sum = 0.0f, high_sum = 0.0f, low_step = 0.0f, high_step = 0.0f;
   int special = 0;
@@ -181,7 +180,7 @@ MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes,
     high_sum += frac * mean;
     low_step -= mean;
     high_step += mean;
-    struct deform_roi_pool_tap *tap = taps + count;
+    struct roi_pool_tap *tap = taps + count;
     tap[0].at = low;
     tap[0].weight = low_sum;
     tap[1].at = low + 1;
@@ -196,7 +195,7 @@ MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes,
   return special ? -1 : count + 2;
 }
 
-MLUOP_INLINE void set_tap(struct deform_roi_pool_tap *tap, int32_t at, float weight, float step,
+MLUOP_INLINE void set_tap(struct roi_pool_tap *tap, int32_t at, float weight, float step,
                           int slopes) {
   tap->at = at;
   tap->weight = weight;
@@ -208,8 +207,7 @@ MLUOP_INLINE void set_tap(struct deform_roi_pool_tap *tap, int32_t at, float wei
 
 /* The same for two samples, the most usual number, without branches that depend on where they lie:
    they share both pixels, or one, or none. */
-MLUOP_INLINE int64_t merge_two(const struct axis *axis, int slopes,
-                               struct deform_roi_pool_tap *taps) {
+MLUOP_INLINE int64_t merge_two(const struct axis *axis, int slopes, struct roi_pool_tap *taps) {
   const float a = sample_at(axis, 0), b = sample_at(axis, 1);
   const int32_t low_a = (int32_t)a, low_b = (int32_t)b, apart = low_b - low_a;
   const float frac_a = a - (float)low_a, frac_b = b - (float)low_b;
@@ -224,7 +222,7 @@ MLUOP_INLINE int64_t merge_two(const struct axis *axis, int slopes,
   return 4 - (apart == 1) - 2 * (apart == 0);
 }
 
-MLUOP_INLINE int64_t clip_taps(struct deform_roi_pool_tap *taps, int64_t count, struct range clip) {
+MLUOP_INLINE int64_t clip_taps(struct roi_pool_tap *taps, int64_t count, struct range clip) {
   int64_t first = 0;
   while (first < count && taps[first].at < clip.begin) first++;
   while (count > first && taps[count - 1].at >= clip.end) count--;
@@ -236,7 +234,7 @@ MLUOP_INLINE int64_t clip_taps(struct deform_roi_pool_tap *taps, int64_t count, 
    are at most two per pixel, and at most four per sample. Without `slopes` only weights are sure to
    be set. */
 MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int slopes,
-                               struct deform_roi_pool_tap *taps) {
+                               struct roi_pool_tap *taps) {
   if (axis->grid > 0 && axis->grid <= FEW_SAMPLES) {
     const float first = sample_at(axis, 0), last = sample_at(axis, axis->grid - 1);
     if (first > 0.0f && last < (float)(axis->extent - 1)) {
@@ -248,4 +246,4 @@ MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int s
   return merge_any(axis, clip, taps);
 }
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_TAPS_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_TAPS_H_ */

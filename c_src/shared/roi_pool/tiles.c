@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/tiles.h"
+#include "shared/roi_pool/tiles.h"
 
-#include "families/deform_roi_pool/kernels.h"
+#include "shared/roi_pool/kernels.h"
 
 /* Tiles have up to so many floats: a part of the L2 cache. Maps that would have few of them are cut
    into more, but not into smaller ones than these. */
@@ -28,26 +28,25 @@ enum { CHUNK_BINS = 2048, MAX_CHUNKS = 64 };
 /* The nanoseconds of finding the lists of a bin; the bytes that are cleared in one. */
 enum { LIST_COST = 15, CLEARED_BYTES = 128 };
 
-static void count_tiles(struct deform_roi_pool_args *args) {
-  struct deform_roi_pool_tiles *tiles = &args->tiles;
+static void count_tiles(struct roi_pool_args *args) {
+  struct roi_pool_tiles *tiles = &args->tiles;
   tiles->down = ((args->shape.H - 1) >> tiles->shift_h) + 1;
   tiles->across = ((args->shape.W - 1) >> tiles->shift_w) + 1;
   tiles->count = args->shape.N * tiles->down * tiles->across;
 }
 
 /* Whether a side of a tile, and the tile with it, may be doubled. */
-static bool may_double(const struct deform_roi_pool_args *args, int side_shift, int64_t extent) {
+static bool may_double(const struct roi_pool_args *args, int side_shift, int64_t extent) {
   const int shift = args->tiles.shift_h + args->tiles.shift_w + 1;
   const int64_t side = INT64_C(1) << side_shift;
-  return side < extent && side < DEFORM_ROI_POOL_TILE_SIDE &&
-         INT64_C(1) << shift <= DEFORM_ROI_POOL_TILE_PIXELS &&
-         args->shape.C << shift <= TILE_FLOATS;
+  return side < extent && side < ROI_POOL_TILE_SIDE &&
+         INT64_C(1) << shift <= ROI_POOL_TILE_PIXELS && args->shape.C << shift <= TILE_FLOATS;
 }
 
 /* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: the
    order of the bins of a tile does not depend on the threads. */
-void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
-  struct deform_roi_pool_tiles *tiles = &args->tiles;
+void mluop_roi_pool_cut_tiles(struct roi_pool_args *args) {
+  struct roi_pool_tiles *tiles = &args->tiles;
   tiles->shift_h = tiles->shift_w = 0;
   while (tiles->shift_h < TILE_SHIFT_H && may_double(args, tiles->shift_h, args->shape.H)) {
     tiles->shift_h++;
@@ -65,7 +64,7 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
     }
     count_tiles(args);
   }
-  const int64_t bins = mluop_deform_roi_pool_bins(args);
+  const int64_t bins = mluop_roi_pool_bins(args);
   /* With few bins, any of them may touch all tiles. */
   tiles->max_tiles = mluop_min(mluop_max(MAX_TILES, FEW_ENTRIES / bins), UINT32_MAX / bins);
   tiles->max_entries =
@@ -76,10 +75,9 @@ void mluop_deform_roi_pool_cut_tiles(struct deform_roi_pool_args *args) {
   tiles->chunks = mluop_div_up(bins, tiles->chunk);
 }
 
-size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
-                                           struct mluop_arena *arena) {
-  struct deform_roi_pool_tiles *tiles = &args->tiles;
-  const int64_t bins = mluop_deform_roi_pool_bins(args);
+size_t mluop_roi_pool_lay_out_tiles(struct roi_pool_args *args, struct mluop_arena *arena) {
+  struct roi_pool_tiles *tiles = &args->tiles;
+  const int64_t bins = mluop_roi_pool_bins(args);
   tiles->places = mluop_take(arena, bins, sizeof(*tiles->places));
   tiles->entries = mluop_take(arena, tiles->max_entries, sizeof(*tiles->entries));
   tiles->next = mluop_take(arena, tiles->chunks * tiles->lists, sizeof(*tiles->next));
@@ -90,46 +88,46 @@ size_t mluop_deform_roi_pool_lay_out_tiles(struct deform_roi_pool_args *args,
   }
   const int64_t stride = mluop_div_up(args->shape.C, 16) * 16;
   tiles->buffer_bytes = (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
-  const int64_t taps = DEFORM_ROI_POOL_BATCH_TAPS + args->plan.max_taps_h + args->plan.max_taps_w;
-  return tiles->buffer_bytes + sizeof(struct deform_roi_pool_batch) +
-         (size_t)taps * sizeof(struct deform_roi_pool_tap);
+  const int64_t taps = ROI_POOL_BATCH_TAPS + args->plan.max_taps_h + args->plan.max_taps_w;
+  return tiles->buffer_bytes + sizeof(struct roi_pool_batch) +
+         (size_t)taps * sizeof(struct roi_pool_tap);
 }
 
 /* A bin that would be in too many lists is left to all tiles of its image. */
-static void list_bins(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
-  struct deform_roi_pool_tiles *tiles = &args->tiles;
+static void list_bins(mluOpHandle_t handle, struct roi_pool_args *args) {
+  struct roi_pool_tiles *tiles = &args->tiles;
   struct mluop_job job = {.args = args,
-                          .grain = mluop_deform_roi_pool_grain(LIST_COST * tiles->chunk),
+                          .grain = mluop_roi_pool_grain(LIST_COST * tiles->chunk),
                           .schedule = MLUOP_OWN_FIRST};
   for (;; tiles->max_tiles /= 2) {
-    job.kernel = deform_roi_pool_count[handle->isa];
+    job.kernel = roi_pool_count[handle->isa];
     job.count = tiles->chunks;
     mluop_parallel_for(handle, &job);
-    job.kernel = deform_roi_pool_starts[handle->isa];
+    job.kernel = roi_pool_starts[handle->isa];
     job.count = 1;
     mluop_parallel_for(handle, &job);
     if (tiles->starts[tiles->lists] <= tiles->max_entries) break;
   }
-  job.kernel = deform_roi_pool_list[handle->isa];
+  job.kernel = roi_pool_list[handle->isa];
   job.count = tiles->chunks;
   mluop_parallel_for(handle, &job);
 }
 
 /* Each thread clears one range of memory: that is as fast as the caches are, which short runs by
    turns are not. */
-static void clear(mluOpHandle_t handle, const struct deform_roi_pool_args *args) {
+static void clear(mluOpHandle_t handle, const struct roi_pool_args *args) {
   const int64_t bytes = args->shape.W * args->shape.C * (int64_t)sizeof(float);
-  const struct mluop_job job = {.kernel = deform_roi_pool_clear[handle->isa],
+  const struct mluop_job job = {.kernel = roi_pool_clear[handle->isa],
                                 .args = args,
                                 .count = args->shape.N * args->shape.H,
-                                .grain = mluop_deform_roi_pool_grain(bytes / CLEARED_BYTES),
+                                .grain = mluop_roi_pool_grain(bytes / CLEARED_BYTES),
                                 .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
 }
 
 /* How many bins touch a pixel, on average and roughly. */
-static double visits_per_pixel(const struct deform_roi_pool_args *args) {
-  const double visits = args->plan.bin_pixels * (double)mluop_deform_roi_pool_bins(args);
+static double visits_per_pixel(const struct roi_pool_args *args) {
+  const double visits = args->plan.bin_pixels * (double)mluop_roi_pool_bins(args);
   return visits / (double)(args->shape.N * args->shape.H * args->shape.W);
 }
 
@@ -137,7 +135,7 @@ static double visits_per_pixel(const struct deform_roi_pool_args *args) {
    sorted as well: their slopes then come from many tiles, and not from one thread each. */
 static bool worth_sorting(const void *vargs, mluOpHandle_t machine) {
   (void)machine;
-  const struct deform_roi_pool_args *args = vargs;
+  const struct roi_pool_args *args = vargs;
   const double visits = visits_per_pixel(args);
   if (args->data.offset == NULL || args->shape.C < FEW_CHANNELS) return visits >= too_many_visits;
   return visits >= many_visits || args->plan.bin_pixels >= large_bin;
@@ -145,13 +143,13 @@ static bool worth_sorting(const void *vargs, mluOpHandle_t machine) {
 
 /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
 static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct deform_roi_pool_args *args = vargs;
-  const struct deform_roi_pool_shape *shape = &args->shape;
+  struct roi_pool_args *args = vargs;
+  const struct roi_pool_shape *shape = &args->shape;
   const int64_t items = args->tiles.count, shares = 16 * (int64_t)mluop_num_threads(machine);
   args->plan.dense = args->plan.in_place || visits_per_pixel(args) >= 1.0;
-  int64_t cost = mluop_deform_roi_pool_bins(args) * mluop_deform_roi_pool_bin_cost(args);
+  int64_t cost = mluop_roi_pool_bins(args) * mluop_roi_pool_bin_cost(args);
   if (!args->plan.in_place) cost += shape->N * shape->H * shape->W * shape->C / 16;
-  int64_t grain = mluop_deform_roi_pool_grain(cost / items);
+  int64_t grain = mluop_roi_pool_grain(cost / items);
   if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
   job->count = items;
   job->grain = grain;
@@ -162,22 +160,19 @@ static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *jo
 
 /* Few bins mostly wait for memory: in two jobs their work is shared out better. */
 static void plan_bins(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct deform_roi_pool_args *args = vargs;
+  struct roi_pool_args *args = vargs;
   if (visits_per_pixel(args) < 1.0 && args->shape.C >= FEW_CHANNELS) args->tiles.slopes = NULL;
   plan_pixels(vargs, machine, job);
 }
 
 static const struct mluop_way ways[] = {
-    {"by_pixel", NULL, worth_sorting, plan_pixels, deform_roi_pool_add_pixels},
-    {"general", NULL, NULL, plan_bins, deform_roi_pool_add_bins}};
+    {"by_pixel", NULL, worth_sorting, plan_pixels, roi_pool_add_pixels},
+    {"general", NULL, NULL, plan_bins, roi_pool_add_bins}};
 
-void mluop_deform_roi_pool_run_tiles(mluOpHandle_t handle, struct deform_roi_pool_args *args) {
+void mluop_roi_pool_run_tiles(mluOpHandle_t handle, struct roi_pool_args *args) {
   list_bins(handle, args);
   if (args->plan.in_place) clear(handle, args);
   struct mluop_job job = {.kernel = NULL};
-  mluop_plan(handle, "deform_roi_pool_backward", ways, args, &job);
+  mluop_plan(handle, "roi_pool_backward", ways, args, &job);
   mluop_parallel_for(handle, &job);
-  if (args->data.offset != NULL) {
-    mluop_deform_roi_pool_run_bins(handle, args, deform_roi_pool_grad_offset[handle->isa]);
-  }
 }

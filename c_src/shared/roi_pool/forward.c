@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/ahead.h"
-#include "families/deform_roi_pool/kernels.h"
+#include "shared/roi_pool/ahead.h"
+#include "shared/roi_pool/kernels.h"
 
 /* Result bytes of the next bin that are prefetched. */
 enum { PREFETCH_OUTPUT = 1 << 12 };
@@ -16,7 +16,7 @@ static inline void prefetch_output(const char *out, int64_t bytes) {
    at addresses that are multiples of their size, `head` channels from c on, since a load across two
    cache lines costs two. There is one more then; the first and the last overlap their neighbours,
    which compute the same values. `out` has the channels of the bin. */
-MLUOP_INLINE void pool_vectors(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
+MLUOP_INLINE void pool_vectors(const struct roi_pool_args *a, const struct bin_taps *taps,
                                int64_t c, int count, int64_t head, struct ahead *ahead, int is_half,
                                int to_half, void *out) {
   const int inner = head != 0 ? count - 1 : count;
@@ -48,7 +48,7 @@ MLUOP_INLINE void pool_vectors(const struct deform_roi_pool_args *a, const struc
 }
 
 /* Channels that are fewer than a vector. */
-MLUOP_INLINE void pool_rest(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
+MLUOP_INLINE void pool_rest(const struct roi_pool_args *a, const struct bin_taps *taps,
                             struct range channels, int is_half, int to_half, void *out) {
   const int64_t c = channels.begin, count = channels.end - channels.begin;
   vf sum = vf_set(0.0f);
@@ -64,7 +64,7 @@ MLUOP_INLINE void pool_rest(const struct deform_roi_pool_args *a, const struct b
 }
 
 /* Channels from the start of a pixel to the first aligned vector, 0 if pixels are not alike. */
-MLUOP_INLINE int64_t head_of(const struct deform_roi_pool_args *a, int is_half) {
+MLUOP_INLINE int64_t head_of(const struct roi_pool_args *a, int is_half) {
   const int64_t element = is_half ? 2 : 4, vector = VL * element;
   if (a->shape.C * element % vector != 0) return 0;
   const int64_t past = (int64_t)((uintptr_t)a->data.input % (uintptr_t)vector);
@@ -73,7 +73,7 @@ MLUOP_INLINE int64_t head_of(const struct deform_roi_pool_args *a, int is_half) 
 
 /* Pools some channels of a bin into `out`, which has them all. The last vector may overlap the one
    before it, and computes the same. */
-MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
+MLUOP_INLINE void pool_bin(const struct roi_pool_args *a, const struct bin_taps *taps,
                            struct range channels, int64_t head, struct ahead *ahead, int is_half,
                            int to_half, void *out) {
   int64_t c = channels.begin;
@@ -107,7 +107,7 @@ MLUOP_INLINE void pool_bin(const struct deform_roi_pool_args *a, const struct bi
 
 /* The same for a bin of so many pixels that one sum over all would lose digits: by a few rows at a
    time, into floats. */
-MLUOP_INLINE void pool_large(const struct deform_roi_pool_args *a, const struct bin_taps *taps,
+MLUOP_INLINE void pool_large(const struct roi_pool_args *a, const struct bin_taps *taps,
                              struct range channels, int64_t head, int is_half, float *sums,
                              float *part) {
   const int64_t rows = taps->cols < PART_PIXELS ? PART_PIXELS / taps->cols : 1;
@@ -121,12 +121,12 @@ MLUOP_INLINE void pool_large(const struct deform_roi_pool_args *a, const struct 
   }
 }
 
-MLUOP_INLINE struct range channels_of(const struct deform_roi_pool_args *a, int64_t part) {
+MLUOP_INLINE struct range channels_of(const struct roi_pool_args *a, int64_t part) {
   const int64_t begin = part * a->plan.part_channels, end = begin + a->plan.part_channels;
   return (struct range){begin, end < a->shape.C ? end : a->shape.C};
 }
 
-MLUOP_INLINE void store_sums(const struct deform_roi_pool_args *a, const float *sums,
+MLUOP_INLINE void store_sums(const struct roi_pool_args *a, const float *sums,
                              struct range channels, int is_half, void *out) {
   const int64_t count = channels.end - channels.begin;
   if (!is_half && a->plan.stream) {
@@ -139,8 +139,8 @@ MLUOP_INLINE void store_sums(const struct deform_roi_pool_args *a, const float *
   if (rest > 0) vf_store_part_as(out, c, vf_load_part(sums + c, rest), rest, is_half);
 }
 
-MLUOP_INLINE void forward(const struct deform_roi_pool_args *a, int64_t begin, int64_t end,
-                          void *scratch, int is_half) {
+MLUOP_INLINE void forward(const struct roi_pool_args *a, int64_t begin, int64_t end, void *scratch,
+                          int is_half) {
   struct bin_taps taps;
   struct ahead ahead = {.strip = -1};
   float *sums = place_taps(a, scratch, 1, &taps);
@@ -169,9 +169,8 @@ MLUOP_INLINE void forward(const struct deform_roi_pool_args *a, int64_t begin, i
 }
 
 /* Item: a part of the channels of a bin, in the order of `bins`. */
-void MLUOP_VARIANT(deform_roi_pool_forward)(const void *vargs, int64_t begin, int64_t end,
-                                            void *scratch) {
-  const struct deform_roi_pool_args *a = vargs;
+void MLUOP_VARIANT(roi_pool_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  const struct roi_pool_args *a = vargs;
   if (a->shape.is_half) {
     forward(a, begin, end, scratch, 1);
   } else {

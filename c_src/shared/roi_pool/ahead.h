@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_AHEAD_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_AHEAD_H_
+#ifndef MLUOP_SHARED_ROI_POOL_AHEAD_H_
+#define MLUOP_SHARED_ROI_POOL_AHEAD_H_
 
 /* Prefetching of a map that does not fit into the caches and of which bins, in the order of blocks,
    need every pixel: row by row through the strip of the present bin, some rows ahead of it, a few
    lines between the sums for one pixel and the next. More at once would be dropped by the CPU. */
 
-#include "families/deform_roi_pool/gather.h"
+#include "shared/roi_pool/gather.h"
 
 /* Vectors of channels that are summed in registers at once, and lines that are prefetched then: a
    quarter of what is read. */
@@ -21,9 +21,9 @@ struct ahead {
 };
 
 /* The lines for the bin `item`. */
-static inline void look_ahead(const struct deform_roi_pool_args *a, int64_t item,
+static inline void look_ahead(const struct roi_pool_args *a, int64_t item,
                               const struct bin_taps *taps, struct ahead *ahead) {
-  const struct deform_roi_pool_bin *bin = &a->memory.bins[item];
+  const struct roi_pool_bin *bin = &a->memory.bins[item];
   const int shift = a->blocks.shift, strip_shift = shift + a->blocks.strip_shift;
   const int64_t row = middle_pixel(bin->y, taps->roi->bin_h, a->shape.H) >> shift << shift;
   const int64_t in_image = middle_pixel(bin->x, taps->roi->bin_w, a->shape.W) >> strip_shift;
@@ -57,4 +57,4 @@ MLUOP_INLINE void prefetch_ahead(struct ahead *ahead) {
   if (ahead->next + LINES * 64 < ahead->end) ahead->next += LINES * 64;
 }
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_AHEAD_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_AHEAD_H_ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/deform_roi_pool/bin.h"
-#include "families/deform_roi_pool/kernels.h"
-#include "families/deform_roi_pool/roi.h"
+#include "shared/roi_pool/bin.h"
+#include "shared/roi_pool/kernels.h"
+#include "shared/roi_pool/roi.h"
 
 /* --------------------------------------------------------------------- RoIs and their bins */
 
@@ -27,28 +27,27 @@ static inline float read_once(const void *from, int64_t i, int is_half) {
 }
 
 /* A RoI that is no longer what the plan has seen, or that is infinite or NaN, has no samples. */
-static struct deform_roi_pool_roi roi_at(const struct deform_roi_pool_args *a, int64_t r) {
+static struct roi_pool_roi roi_at(const struct roi_pool_args *a, int64_t r) {
   float row[5];
   for (int i = 0; i < 5; i++) row[i] = read_once(a->data.rois_data, r * 5 + i, a->shape.is_half);
-  const int known = deform_roi_pool_has_image(row[0], a->shape.N);
-  struct deform_roi_pool_roi roi = {.image = known ? (int32_t)row[0] : 0,
-                                    .x = deform_roi_pool_on_map(row[1], a->shape.spatial_scale),
-                                    .y = deform_roi_pool_on_map(row[2], a->shape.spatial_scale)};
-  roi.width = deform_roi_pool_on_map(row[3], a->shape.spatial_scale) - roi.x;
-  roi.height = deform_roi_pool_on_map(row[4], a->shape.spatial_scale) - roi.y;
+  const int known = roi_pool_has_image(row[0], a->shape.N);
+  struct roi_pool_roi roi = {.image = known ? (int32_t)row[0] : 0,
+                             .x = roi_pool_on_map(row[1], a->shape.spatial_scale),
+                             .y = roi_pool_on_map(row[2], a->shape.spatial_scale)};
+  roi.width = roi_pool_on_map(row[3], a->shape.spatial_scale) - roi.x;
+  roi.height = roi_pool_on_map(row[4], a->shape.spatial_scale) - roi.y;
   roi.bin_w = roi.width / (float)a->shape.pooled_w;
   roi.bin_h = roi.height / (float)a->shape.pooled_h;
-  if (known && deform_roi_pool_within(roi.bin_w, a->plan.max_bin_w) &&
-      deform_roi_pool_within(roi.bin_h, a->plan.max_bin_h)) {
+  if (known && roi_pool_within(roi.bin_w, a->plan.max_bin_w) &&
+      roi_pool_within(roi.bin_h, a->plan.max_bin_h)) {
     roi.grid_w = grid_of(roi.bin_w, a->shape.sampling_ratio);
     roi.grid_h = grid_of(roi.bin_h, a->shape.sampling_ratio);
   }
   return roi;
 }
 
-static struct deform_roi_pool_bin bin_at(const struct deform_roi_pool_args *a,
-                                         const struct deform_roi_pool_roi *roi, int64_t r,
-                                         int64_t ph, int64_t pw) {
+static struct roi_pool_bin bin_at(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
+                                  int64_t r, int64_t ph, int64_t pw) {
   const int64_t plane = a->shape.pooled_h * a->shape.pooled_w, in_roi = ph * a->shape.pooled_w + pw;
   float x = roi->x, y = roi->y;
   if (a->data.offset != NULL) {
@@ -56,14 +55,13 @@ static struct deform_roi_pool_bin bin_at(const struct deform_roi_pool_args *a,
     x += a->shape.gamma * roi->width * read_once(a->data.offset, at, a->shape.is_half);
     y += a->shape.gamma * roi->height * read_once(a->data.offset, at + plane, a->shape.is_half);
   }
-  return (struct deform_roi_pool_bin){x + (float)pw * roi->bin_w, y + (float)ph * roi->bin_h,
-                                      (uint32_t)r, (uint32_t)(r * plane + in_roi)};
+  return (struct roi_pool_bin){x + (float)pw * roi->bin_w, y + (float)ph * roi->bin_h, (uint32_t)r,
+                               (uint32_t)(r * plane + in_roi)};
 }
 
-static uint32_t block_of(const struct deform_roi_pool_args *a,
-                         const struct deform_roi_pool_roi *roi,
-                         const struct deform_roi_pool_bin *bin) {
-  const struct deform_roi_pool_blocks *blocks = &a->blocks;
+static uint32_t block_of(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
+                         const struct roi_pool_bin *bin) {
+  const struct roi_pool_blocks *blocks = &a->blocks;
   const int64_t y = middle_pixel(bin->y, roi->bin_h, a->shape.H) >> blocks->shift;
   const int64_t x = middle_pixel(bin->x, roi->bin_w, a->shape.W) >> blocks->shift;
   const int64_t strip = roi->image * blocks->strips + (x >> blocks->strip_shift);
@@ -72,17 +70,16 @@ static uint32_t block_of(const struct deform_roi_pool_args *a,
 }
 
 /* Item: a RoI. Its bins, or, where they are put in order, their blocks. */
-void MLUOP_VARIANT(deform_roi_pool_locate)(const void *vargs, int64_t begin, int64_t end,
-                                           void *scratch) {
+void MLUOP_VARIANT(roi_pool_locate)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
+  const struct roi_pool_args *a = vargs;
   int64_t index = begin * a->shape.pooled_h * a->shape.pooled_w;
   for (int64_t r = begin; r < end; r++) {
-    const struct deform_roi_pool_roi roi = roi_at(a, r);
+    const struct roi_pool_roi roi = roi_at(a, r);
     a->memory.rois[r] = roi;
     for (int64_t ph = 0; ph < a->shape.pooled_h; ph++) {
       for (int64_t pw = 0; pw < a->shape.pooled_w; pw++, index++) {
-        const struct deform_roi_pool_bin bin = bin_at(a, &roi, r, ph, pw);
+        const struct roi_pool_bin bin = bin_at(a, &roi, r, ph, pw);
         if (a->memory.keys == NULL) {
           a->memory.bins[index] = bin;
         } else {
@@ -95,12 +92,11 @@ void MLUOP_VARIANT(deform_roi_pool_locate)(const void *vargs, int64_t begin, int
 
 /* One item: a counting sort of all bins by block; those of a block keep their order. Only their
    places are found: that takes a quarter of the memory. */
-void MLUOP_VARIANT(deform_roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
-                                         void *scratch) {
+void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)begin;
   (void)end;
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
+  const struct roi_pool_args *a = vargs;
   const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w;
   uint32_t *next = a->memory.block_starts, total = 0;
   memset(next, 0, (size_t)a->blocks.count * sizeof(*next));
@@ -114,10 +110,9 @@ void MLUOP_VARIANT(deform_roi_pool_sort)(const void *vargs, int64_t begin, int64
 }
 
 /* Item: a RoI. Puts its bins into their places. */
-void MLUOP_VARIANT(deform_roi_pool_place)(const void *vargs, int64_t begin, int64_t end,
-                                          void *scratch) {
+void MLUOP_VARIANT(roi_pool_place)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  const struct deform_roi_pool_args *a = vargs;
+  const struct roi_pool_args *a = vargs;
   int64_t index = begin * a->shape.pooled_h * a->shape.pooled_w;
   for (int64_t r = begin; r < end; r++) {
     for (int64_t ph = 0; ph < a->shape.pooled_h; ph++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_ROI_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_ROI_H_
+#ifndef MLUOP_SHARED_ROI_POOL_ROI_H_
+#define MLUOP_SHARED_ROI_POOL_ROI_H_
 
 /* What the plan asks of a row of rois, and the kernels ask again: another thread may have changed
    it in between. One rounding per operation. */
@@ -10,18 +10,16 @@
 #include <stdint.h>
 
 /* The image is a number in the data: truncated toward zero, it must exist. */
-static inline bool deform_roi_pool_has_image(float image, int64_t images) {
+static inline bool roi_pool_has_image(float image, int64_t images) {
   return image > -1.0f && image < 2147483648.0f && (int64_t)image < images;
 }
 
 /* Where an edge of a RoI lies on the map. */
-static inline float deform_roi_pool_on_map(float edge, float spatial_scale) {
+static inline float roi_pool_on_map(float edge, float spatial_scale) {
   return edge * spatial_scale - 0.5f;
 }
 
 /* Whether a size is at most `most`, in either direction. A NaN is not. */
-static inline bool deform_roi_pool_within(float size, float most) {
-  return size >= -most && size <= most;
-}
+static inline bool roi_pool_within(float size, float most) { return size >= -most && size <= most; }
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_ROI_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_ROI_H_ */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_DEFORM_ROI_POOL_TILE_H_
-#define MLUOP_FAMILIES_DEFORM_ROI_POOL_TILE_H_
+#ifndef MLUOP_SHARED_ROI_POOL_TILE_H_
+#define MLUOP_SHARED_ROI_POOL_TILE_H_
 
 /* A tile of grad_input, and where it is summed: in grad_input itself, or in a buffer from which it
    is stored. */
 
-#include "families/deform_roi_pool/taps.h"
+#include "shared/roi_pool/taps.h"
 
 struct tile {
   int64_t image;
@@ -13,7 +13,7 @@ struct tile {
   float *sums;           /* of its first pixel */
   int64_t stride, pitch; /* floats from pixel to pixel and from row to row */
   /* Bit x of touched[y]: pixel x of row y has sums. The memory of the others is not set yet. */
-  uint64_t touched[DEFORM_ROI_POOL_TILE_SIDE];
+  uint64_t touched[ROI_POOL_TILE_SIDE];
 };
 
 static inline struct range part_of(int64_t index, int64_t size, int64_t extent) {
@@ -22,9 +22,9 @@ static inline struct range part_of(int64_t index, int64_t size, int64_t extent) 
 }
 
 /* Finds a tile and where it is summed. In a buffer pixels are filled up to whole vectors. */
-static inline void start_tile(const struct deform_roi_pool_args *a, int64_t number, float *buffer,
+static inline void start_tile(const struct roi_pool_args *a, int64_t number, float *buffer,
                               struct tile *tile) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_tiles *tiles = &a->tiles;
   const int64_t row = number / tiles->across, col = number % tiles->across;
   tile->image = row / tiles->down;
   tile->rows = part_of(row % tiles->down, INT64_C(1) << tiles->shift_h, a->shape.H);
@@ -72,7 +72,7 @@ MLUOP_INLINE void touch(struct tile *tile, int64_t row, uint64_t cols) {
 }
 
 /* Stores a run of floats of the tile as elements from `at`. */
-MLUOP_INLINE void store_run(const struct deform_roi_pool_args *a, int64_t at, const float *sum,
+MLUOP_INLINE void store_run(const struct roi_pool_args *a, int64_t at, const float *sum,
                             int64_t count, int is_half) {
   if (!is_half && a->plan.stream) {
     stream_run((float *)a->data.grad_input + at, sum, count);
@@ -87,15 +87,15 @@ MLUOP_INLINE void store_run(const struct deform_roi_pool_args *a, int64_t at, co
   }
 }
 
-static inline int64_t pixel_of(const struct deform_roi_pool_args *a, const struct tile *tile,
-                               int64_t row, int64_t col) {
+static inline int64_t pixel_of(const struct roi_pool_args *a, const struct tile *tile, int64_t row,
+                               int64_t col) {
   return ((tile->image * a->shape.H + tile->rows.begin + row) * a->shape.W + tile->cols.begin +
           col) *
          a->shape.C;
 }
 
 /* Stores zeros for `count` elements from `at`. */
-static inline void clear_run(const struct deform_roi_pool_args *a, int64_t at, int64_t count) {
+static inline void clear_run(const struct roi_pool_args *a, int64_t at, int64_t count) {
   const int64_t element = a->shape.is_half ? 2 : 4;
   if (a->plan.stream) {
     stream_zeros((float *)a->data.grad_input + at, count);
@@ -105,8 +105,8 @@ static inline void clear_run(const struct deform_roi_pool_args *a, int64_t at, i
 }
 
 /* Stores the sums of a run of pixels of a row. */
-static inline void store_pixels(const struct deform_roi_pool_args *a, const struct tile *tile,
-                                int64_t row, struct range run) {
+static inline void store_pixels(const struct roi_pool_args *a, const struct tile *tile, int64_t row,
+                                struct range run) {
   /* Pixels that are as wide in the tile as in grad_input make one run of floats. */
   const int whole = tile->stride == a->shape.C;
   const int64_t runs = whole ? 1 : run.end - run.begin;
@@ -123,7 +123,7 @@ static inline void store_pixels(const struct deform_roi_pool_args *a, const stru
 }
 
 /* Stores what has been summed in a buffer, and zeros for the other pixels. */
-static inline void store_tile(const struct deform_roi_pool_args *a, const struct tile *tile) {
+static inline void store_tile(const struct roi_pool_args *a, const struct tile *tile) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const uint64_t all = bits_of((struct range){0, cols});
   for (int64_t row = 0; row < rows; row++) {
@@ -142,17 +142,17 @@ static inline void store_tile(const struct deform_roi_pool_args *a, const struct
 }
 
 /* Where the slopes of a bin from tile `list` belong. */
-static inline struct deform_roi_pool_slopes *slopes_at(const struct deform_roi_pool_args *a,
-                                                       uint32_t entry, int64_t list) {
-  const struct deform_roi_pool_tiles *tiles = &a->tiles;
-  const struct deform_roi_pool_place *place = &tiles->places[entry];
+static inline struct roi_pool_slopes *slopes_at(const struct roi_pool_args *a, uint32_t entry,
+                                                int64_t list) {
+  const struct roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_place *place = &tiles->places[entry];
   const int64_t down = (list - place->list) / tiles->across;
   const int64_t across = (list - place->list) % tiles->across;
   return &tiles->slopes[place->slopes + down * place->across + across];
 }
 
 /* Those of the bins of an image are left to grad_offset. */
-MLUOP_INLINE int keeps_slopes(const struct deform_roi_pool_args *a, int64_t list) {
+MLUOP_INLINE int keeps_slopes(const struct roi_pool_args *a, int64_t list) {
   return a->tiles.slopes != NULL && list < a->tiles.count;
 }
 
@@ -160,10 +160,10 @@ MLUOP_INLINE int keeps_slopes(const struct deform_roi_pool_args *a, int64_t list
    order of the map they are scattered over memory. */
 enum { PREFETCH_GRADIENT = 1 << 12 };
 
-MLUOP_INLINE void prefetch_gradient(const struct deform_roi_pool_args *a, int64_t entry) {
+MLUOP_INLINE void prefetch_gradient(const struct roi_pool_args *a, int64_t entry) {
   const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
   const char *gradient = (const char *)a->data.grad_output + a->memory.bins[entry].index * bytes;
   for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
 }
 
-#endif /* MLUOP_FAMILIES_DEFORM_ROI_POOL_TILE_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_TILE_H_ */

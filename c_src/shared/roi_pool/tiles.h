@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_SHARED_ROI_POOL_TILES_H_
+#define MLUOP_SHARED_ROI_POOL_TILES_H_
+
+/* The backward works by tiles of grad_input: how large they are, their memory, and their jobs. */
+
+#include "shared/roi_pool/plan.h"
+
+void mluop_roi_pool_cut_tiles(struct roi_pool_args *args);
+
+/* Takes the memory of the lists; returns the bytes that each thread needs for a tile. */
+size_t mluop_roi_pool_lay_out_tiles(struct roi_pool_args *args, struct mluop_arena *arena);
+
+/* Computes grad_input, and the slopes of bins on tiles: see struct roi_pool_tiles. */
+void mluop_roi_pool_run_tiles(mluOpHandle_t handle, struct roi_pool_args *args);
+
+#endif /* MLUOP_SHARED_ROI_POOL_TILES_H_ */
