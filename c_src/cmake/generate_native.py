@@ -32,17 +32,29 @@ AFTER = """
 extern "Python" void pymluops_log(mluOpCpuLogLevel_t level, const char *message, void *user_data);
 
 const char *pymluops_library_file(void);
+void pymluops_advise_huge_pages(void *memory, size_t bytes);
 extern const char *const pymluops_build_id;
 """
 
 # The file that the loader took the library from, which need not be the one installed beside the
-# module; what it was built from (pymluops/_build_id.py).
+# module; advice for the whole pages of memory that we have allocated, with no promise; what the
+# module was built from (pymluops/_build_id.py).
 OURS = """
 #include <dlfcn.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 static const char *pymluops_library_file(void) {
   Dl_info found;
   return dladdr((void *)(uintptr_t)mluOpCreate, &found) != 0 ? found.dli_fname : NULL;
+}
+static void pymluops_advise_huge_pages(void *memory, size_t bytes) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
+  const uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+#ifdef MADV_HUGEPAGE
+  if (begin < end) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#endif
 }
 extern const char *const pymluops_build_id;
 """

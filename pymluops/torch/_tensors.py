@@ -8,12 +8,12 @@ The library computes on NHWC memory in float32 or float16. In torch that is a te
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from pymluops.capi import Status
+from pymluops.capi import Status, ffi, lib
 from pymluops.errors import NotSupportedError
 from pymluops.torch._native_calls import call, nchw, nhwc
 
@@ -26,6 +26,9 @@ COMPUTE_DTYPES = {
     torch.float16: torch.float16,
     torch.bfloat16: torch.float32,
 }
+#: From this size on, memory is asked for in huge pages. NumPy has the same limit.
+HUGE_BYTES = 1 << 22
+
 #: What the checks look at: shape and dtype. They are made once for each combination of these.
 Spec = tuple[torch.Size, torch.dtype]
 
@@ -110,9 +113,21 @@ def memory_format(like: Tensor) -> torch.memory_format:
 
 def new_tensor(shape: Sequence[int], like: Tensor) -> Tensor:
     """Allocate a tensor with the dtype and the memory format of another one."""
-    return torch.empty(
+    return new_memory(
         shape, dtype=like.dtype, device=like.device, memory_format=memory_format(like)
     )
+
+
+def new_memory(shape: Sequence[int], **options: Any) -> Tensor:
+    """Allocate as ``torch.empty`` does, large tensors in huge pages.
+
+    The first touch of new pages of 4 KiB takes longer than most operators. A tensor that stands
+    for none, as the tracers' do, has no memory.
+    """
+    made = torch.empty(shape, **options)
+    if type(made) is Tensor and made.nbytes >= HUGE_BYTES:
+        lib.pymluops_advise_huge_pages(ffi.cast("void *", made.data_ptr()), made.nbytes)
+    return made
 
 
 def new_zeros(shape: Sequence[int], like: Tensor) -> Tensor:
@@ -130,7 +145,7 @@ def check_size(shape: Sequence[int]) -> None:
 def new_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     """Allocate a channels_last result; the shape is (N, C, H, W)."""
     check_size(shape)
-    return torch.empty(shape, dtype=dtype, memory_format=torch.channels_last)
+    return new_memory(shape, dtype=dtype, memory_format=torch.channels_last)
 
 
 def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
@@ -145,7 +160,7 @@ def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     if tensor.dtype is dtype and tensor.is_contiguous():
         return tensor if _aligned(tensor) else tensor.clone()
     check_size(tensor.shape)
-    return _moved(tensor, torch.empty(tensor.shape, dtype=dtype))
+    return _moved(tensor, new_memory(tensor.shape, dtype=dtype))
 
 
 def _aligned(tensor: Tensor) -> bool:

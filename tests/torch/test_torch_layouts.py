@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors on their way to C and back: the bits and the strides of torch's own copies."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -79,3 +82,25 @@ def test_the_library_converts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _tensors.to_nhwc(last, torch.float32) is last
     assert _tensors.to_dense(first, torch.float32) is first
     assert len(calls) == 4
+
+
+def test_large_results_are_in_huge_pages():
+    """Where the system has them at all: what it promises for a range of memory is in smaps."""
+    if not Path("/sys/kernel/mm/transparent_hugepage/enabled").exists():
+        pytest.skip("this kernel has no huge pages")
+    x = torch.zeros(1, 16, 1024, 1024)
+    last = _tensors.to_nhwc(x, x.dtype)
+    first = _tensors.to_dense(last, x.dtype)
+    for made in (last, first):
+        assert "hg" in flags_of_memory(made.data_ptr() + made.nbytes // 2)
+
+
+def flags_of_memory(address: int) -> list[str]:
+    """Return the VmFlags of the range of memory that an address lies in."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= address < int(found[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    pytest.fail("no such memory")

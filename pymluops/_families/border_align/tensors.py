@@ -18,6 +18,7 @@ from pymluops.torch._tensors import (
     check_dims,
     check_extents,
     compute_dtype,
+    new_memory,
     new_nhwc,
     new_tensor,
     new_zeros,
@@ -53,7 +54,7 @@ def _output_shape(input: Spec, boxes: Spec, pool_size: int) -> tuple[int, int, i
 
 
 def _new_argmax(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    return torch.empty(
+    return new_memory(
         shape, dtype=torch.int32, device=like.device, memory_format=torch.channels_last
     )
 

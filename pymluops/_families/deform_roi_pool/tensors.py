@@ -6,7 +6,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from pymluops._families.deform_roi_pool import native
@@ -19,6 +18,7 @@ from pymluops.torch._tensors import (
     check_extents,
     check_same_dtype,
     compute_dtype,
+    new_memory,
     new_nhwc,
     new_tensor,
     new_zeros,
@@ -101,7 +101,7 @@ def _forward_fake(
 
 def _new_grad_offset(offset: Tensor | None, like: Tensor) -> Tensor:
     """Memory for the gradient of the offset: an empty tensor stands for None."""
-    return torch.empty(
+    return new_memory(
         (0,) if offset is None else offset.shape, dtype=like.dtype, device=like.device
     )
 
@@ -119,7 +119,7 @@ def _backward(
         return new_zeros(input.shape, input), _new_grad_offset(offset, input).zero_()
     dtype = compute_dtype(input, rois)
     grad_input = new_nhwc(input.shape, dtype)
-    grad_offset = None if offset is None else torch.empty(offset.shape, dtype=dtype)
+    grad_offset = None if offset is None else new_memory(offset.shape, dtype=dtype)
     native.backward(
         to_nhwc(grad_output, dtype),
         to_nhwc(input, dtype),

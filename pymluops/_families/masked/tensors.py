@@ -18,6 +18,7 @@ from pymluops.torch._tensors import (
     check_dims,
     check_extents,
     check_same_dtype,
+    new_memory,
     new_tensor,
     new_zeros,
     pair,
@@ -90,13 +91,13 @@ class _Sites:
     def columns(self, image: Tensor, kernel: tuple[int, int], pad: tuple[int, int]) -> Tensor:
         """Return the window of an image at each position, as a column of (C, *kernel) values."""
         rows = image.shape[1] * kernel[0] * kernel[1]
-        columns = torch.empty((rows, self.count), dtype=torch.float32)
+        columns = new_memory((rows, self.count), dtype=torch.float32)
         native.im2col(image, self.positions, columns, kernel, pad)
         return columns
 
     def image(self, values: Tensor, shape: tuple[int, ...]) -> Tensor:
         """Return an image with columns of values at the positions, and 0 elsewhere."""
-        image = torch.empty(shape, dtype=torch.float32)
+        image = new_memory(shape, dtype=torch.float32)
         native.col2im(values, self.positions, image)
         return image
 

@@ -16,6 +16,7 @@ from pymluops.torch._tensors import (
     as_input,
     check_dims,
     memory_format,
+    new_memory,
     new_nhwc,
     new_tensor,
     new_zeros,
@@ -82,7 +83,7 @@ def _backward_fake(
     grad_output: Tensor, psa_type: int, h_mask: int, w_mask: int, channels_last: bool
 ) -> Tensor:
     n, _, h, w = grad_output.shape
-    return torch.empty(
+    return new_memory(
         (n, h_mask * w_mask, h, w),
         dtype=grad_output.dtype,
         device=grad_output.device,
