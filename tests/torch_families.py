@@ -20,7 +20,3 @@ FIRST_CASES = [
     of_family(family).CASES[0] for family in FAMILIES if of_family(family).CASES[0] in CASES
 ]
 MODULES = {name: made for family in FAMILIES for name, made in of_family(family).MODULES.items()}
-#: Modules that mmcv cannot train, while ours can be.
-NO_GRADIENTS_IN_MMCV = {
-    name for family in FAMILIES for name in getattr(of_family(family), "NO_GRADIENTS_IN_MMCV", ())
-}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of mmcv's compiled module for our operators, with its names and its arguments.
+"""What mmcv gets: the functions of its compiled module, and those of its Python that are replaced.
 
-They write their results into contiguous (N, C, H, W) tensors that mmcv's Python has allocated, or
-return them where mmcv's do, and leave its scratch tensors alone. Each family has its own in
-mmcv.py.
+Those of the compiled module have its names and its arguments: they write their results into
+contiguous (N, C, H, W) tensors that the caller has allocated, or return them where mmcv's do, and
+leave its scratch tensors alone. Each family has its own in mmcv.py, and names in REPLACED what of
+mmcv's Python is the same as ours: that has our memory formats, gradients and errors then.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     for name, function in vars(module).items()
     if isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
 }
-#: What changes mmcv's own Python, where a family needs that.
-CHANGES: list[Callable[[], None]] = [
-    module._change_mmcv for module in _modules if hasattr(module, "_change_mmcv")
-]
+#: What stands in ``mmcv.ops`` for functions and methods of its own, by their paths there.
+REPLACED: dict[str, Callable[..., Any]] = {
+    path: function
+    for module in _modules
+    for path, function in getattr(module, "REPLACED", {}).items()
+}
 #: What ``mmcv.utils.collect_env`` asks for.
 INFORMATION: dict[str, Callable[[], str]] = {
     function.__name__: function for function in (get_compiler_version, get_compiling_cuda_version)

@@ -38,8 +38,8 @@ def define(
     kernel, fake : callable
         The computation, and the same without data: checks, shapes, dtypes and strides.
     setup_context, backward : callable, optional
-        As for ``torch.library.register_autograd``. An operator without them is itself a
-        derivative, and says so when it is to be differentiated.
+        As for ``torch.library.register_autograd``. An operator without them, such as a
+        derivative, says so when it is to be differentiated.
     """
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     name = schema.partition("(")[0]
@@ -137,7 +137,7 @@ def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 def _refuse_second_derivative(name: str) -> Callable[..., Any]:
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
         message = (
-            f"{name} is a derivative itself and has none: second derivatives are not supported. "
+            f"{name} has no derivative of its own: second derivatives are not supported. "
             "Leave out create_graph=True, or detach() the gradient before it is used further"
         )
         raise NotImplementedError(message)

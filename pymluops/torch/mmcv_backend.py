@@ -2,14 +2,16 @@
 """Lets mmcv's own modules run on the CPU: :func:`install` once, before the model is used.
 
 mmcv-lite has all of mmcv's Python, and no compiled module: it gets one, ``mmcv._ext``, with our
-operators in it. A full mmcv keeps its own functions for other devices, and takes ours for tensors
-on the CPU. Nothing of mmcv is copied or changed on disk.
+operators in it, and those functions of ``mmcv.ops`` that are the same as ours are replaced. A full
+mmcv keeps its own functions for other devices, and takes ours for tensors on the CPU. Nothing of
+mmcv is copied or changed on disk.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+from functools import wraps
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 import pymluops.torch  # noqa: F401  (registers the operators)
-from pymluops.torch._mmcv_ext import CHANGES, INFORMATION, NAMES, OPERATORS
-from pymluops.torch._tensors import COMPUTE_DTYPES
+from pymluops.torch._mmcv_ext import INFORMATION, NAMES, OPERATORS, REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,11 +53,9 @@ def install() -> None:
         mmcv._ext = compiled  # type: ignore[attr-defined]
     elif not isinstance(compiled, _Backend):
         for name, ours in OPERATORS.items():
-            theirs = getattr(compiled, name, None)
-            if not isinstance(theirs, _ByDevice):
-                setattr(compiled, name, _ByDevice(name, ours, theirs))
-    for change in CHANGES:
-        change()
+            setattr(compiled, name, _by_device(ours, getattr(compiled, name, None)))
+    for path, ours in REPLACED.items():
+        _replace(path, ours, keep=not isinstance(compiled, _Backend))
 
 
 def _import_mmcv() -> ModuleType:
@@ -65,7 +64,7 @@ def _import_mmcv() -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != "mmcv":
             raise
-        message = "mmcv_backend.install() needs mmcv: pip install mmcv-lite==2.2.0"
+        message = "mmcv_backend.install() needs mmcv: pip install mmcv-lite==2.1.0"
         raise ModuleNotFoundError(message, name="mmcv") from error
 
 
@@ -76,6 +75,23 @@ def _import_compiled() -> ModuleType | None:
         if error.name != _NAME:
             raise
         return None
+
+
+def _replace(path: str, ours: Callable[..., Any], *, keep: bool) -> None:
+    """Put our function in place of one of mmcv.ops, and of its methods.
+
+    `keep` is whether mmcv's own goes on to serve other devices.
+    """
+    file, *names = path.split(".")
+    holder: Any = importlib.import_module(f"mmcv.ops.{file}")
+    for name in names[:-1]:
+        holder = getattr(holder, name)
+    theirs = getattr(holder, names[-1])
+    given = _by_device(ours, theirs) if keep else ours
+    setattr(holder, names[-1], given)
+    package = importlib.import_module("mmcv.ops")
+    if getattr(package, names[-1], None) is theirs:
+        setattr(package, names[-1], given)
 
 
 class _Backend(ModuleType):
@@ -102,26 +118,19 @@ class _Backend(ModuleType):
         return missing
 
 
-class _ByDevice:
-    """A function of a full mmcv: ours for what we compute, its own for everything else."""
+def _by_device(ours: Callable[..., Any], theirs: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a function for a full mmcv: ours for tensors on the CPU, its own for all others."""
+    if theirs is None or theirs is ours:
+        return ours
+    if hasattr(theirs, "theirs"):  # it is such a function
+        return theirs
 
-    def __init__(
-        self, name: str, ours: Callable[..., Any], theirs: Callable[..., Any] | None
-    ) -> None:
-        self.__name__ = name
-        self.ours = ours
-        self.theirs = theirs
+    @wraps(ours)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Tensor) and value.device.type != "cpu":
+                return theirs(*args, **kwargs)
+        return ours(*args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = (*args, *kwargs.values())
-        if self.theirs is None or all(
-            _is_ours(value) for value in values if isinstance(value, Tensor)
-        ):
-            return self.ours(*args, **kwargs)
-        return self.theirs(*args, **kwargs)
-
-
-def _is_ours(tensor: Tensor) -> bool:
-    return tensor.device.type == "cpu" and (
-        tensor.dtype in COMPUTE_DTYPES or not tensor.is_floating_point()
-    )
+    either.theirs = theirs  # type: ignore[attr-defined]
+    return either

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from installed_mmcv import theirs
 from torch import Tensor, nn
 from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
@@ -159,3 +160,9 @@ def test_float32_regions_with_half_features() -> None:
     pooled.sum().backward()
     assert features.grad.dtype is torch.float16
     assert features.grad[0, :, 0, 2049].tolist() == [1, 1]
+
+
+def test_the_packs_name_the_wrong_channels() -> None:
+    for pack in (ours.DeformRoIPoolPack(2, 4), theirs.DeformRoIPoolPack(2, 4)):
+        with pytest.raises(ValueError, match="DeformRoIPoolPack: input has 3 channels, expected"):
+            pack(zeros(1, 3, 2, 2), zeros(1, 5))

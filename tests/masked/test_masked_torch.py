@@ -118,3 +118,29 @@ def test_masked_conv_without_a_mask_is_a_convolution() -> None:
 
 def test_state_dict_keys() -> None:
     assert list(ours.MaskedConv2d(1, 1, 3).state_dict()) == ["weight", "bias"]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_the_module_has_one_dtype_under_autocast(dtype: torch.dtype) -> None:
+    module = ours.MaskedConv2d(3, 4, 3, padding=1)
+    x, mask = torch.randn(1, 3, 6, 6), torch.ones(1, 6, 6)
+    with torch.autocast("cpu", dtype=dtype):
+        masked, whole = module(x, mask), module(x)
+    assert masked.dtype is whole.dtype is dtype
+    torch.testing.assert_close(masked, whole, rtol=0.05, atol=0.05)
+    with torch.autocast("cpu", enabled=False):
+        assert module(x, mask).dtype is torch.float32
+
+
+def test_what_the_columns_are() -> None:
+    """The operators that mmcv's compiled module needs, by themselves."""
+    image = torch.arange(9.0).view(1, 1, 3, 3).half()
+    positions = torch.tensor([[0, 2], [1, 2]])
+    operators = torch.ops.pymluops
+    columns = operators.masked_im2col(image, positions, 1, 3, 0, 1)
+    assert columns.dtype is torch.float32
+    assert columns.tolist() == [[0, 7], [1, 8], [2, 0]]
+    image = operators.masked_col2im(columns[1:2], positions.int(), 3, 3)
+    assert image.tolist() == [[[[0, 1, 0], [0, 0, 0], [0, 0, 8]]]]
+    torch.library.opcheck(operators.masked_im2col.default, (image, positions, 1, 3, 0, 1))
+    torch.library.opcheck(operators.masked_col2im.default, (columns, positions, 3, 3))

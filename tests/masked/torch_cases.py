@@ -70,4 +70,3 @@ MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
         (seeded(1, 3, 6, 7), seeded(1, 6, 7)),
     ),
 }
-NO_GRADIENTS_IN_MMCV = ("MaskedConv2d",)

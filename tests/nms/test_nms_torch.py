@@ -223,6 +223,6 @@ def test_mmcv_computes_what_we_compute() -> None:
 def test_a_full_mmcv_gets_what_ours_return() -> None:
     """The others write into tensors of mmcv's, and return nothing."""
     boxes, scores = given()
-    by_device = mmcv_backend._ByDevice("nms", OPERATORS["nms"], None)
+    by_device = mmcv_backend._by_device(OPERATORS["nms"], lambda: None)
     kept = by_device(boxes, scores, iou_threshold=0.5, offset=0)
     assert torch.equal(kept, ours.nms(boxes, scores, 0.5)[1])

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A full mmcv, which has a compiled module of its own: ours computes on the CPU alone."""
 
+import functools
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import installed_mmcv  # noqa: F401
+import mmcv.ops
 import pytest
 import torch
 from torch import Tensor
 
 from pymluops.torch import mmcv_backend
+from pymluops.torch._mmcv_ext import REPLACED
 
 
 @pytest.fixture
@@ -21,6 +24,13 @@ def full_mmcv(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     for name in ("psamask_forward", "bbox_overlaps"):
         setattr(compiled, name, _Original())
     monkeypatch.setitem(sys.modules, "mmcv._ext", compiled)
+    for path in REPLACED:  # as they are in mmcv's files
+        file, *names = path.split(".")
+        holder = functools.reduce(getattr, names[:-1], sys.modules[f"mmcv.ops.{file}"])
+        theirs = _Original()
+        if getattr(mmcv.ops, names[-1], None) is getattr(holder, names[-1]):
+            monkeypatch.setattr(mmcv.ops, names[-1], theirs)
+        monkeypatch.setattr(holder, names[-1], theirs)
     mmcv_backend.install()
     return compiled
 
@@ -64,10 +74,20 @@ def test_a_full_mmcv_keeps_its_own_for_other_devices(full_mmcv: types.ModuleType
     assert len(original.calls) == 1
 
 
-def test_a_full_mmcv_keeps_its_own_for_float64(full_mmcv: types.ModuleType) -> None:
-    original = full_mmcv.psamask_forward.theirs
-    full_mmcv.psamask_forward(**psa_arguments(lambda *shape: torch.ones(shape).double()))
-    assert len(original.calls) == 1
+@pytest.mark.parametrize("path", REPLACED)
+def test_functions_of_a_full_mmcv_ask_for_the_device(
+    full_mmcv: types.ModuleType, path: str
+) -> None:
+    file, *names = path.split(".")
+    holder = functools.reduce(getattr, names[:-1], sys.modules[f"mmcv.ops.{file}"])
+    function = getattr(holder, names[-1])
+    assert function.__wrapped__ is REPLACED[path]
+    assert getattr(mmcv.ops, names[-1], None) in (function, None, holder)
+    function(torch.zeros(1, device="meta"), size=3)
+    assert len(function.theirs.calls) == 1
+    with pytest.raises((TypeError, AttributeError)):
+        function(torch.zeros(1), size=3)
+    assert len(function.theirs.calls) == 1
 
 
 def test_a_full_mmcv_keeps_what_we_do_not_have(full_mmcv: types.ModuleType) -> None:

@@ -6,8 +6,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from pymluops._families.border_align.tensors import border_align
+
 #: What mmcv calls the family.
 NAME = "BorderAlign"
+REPLACED = {"border_align.border_align": border_align}
 _ops = torch.ops.pymluops
 
 

@@ -6,15 +6,20 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from pymluops._families.carafe.modules import CARAFEPack
+from pymluops._families.carafe.tensors import carafe, carafe_naive
+
 #: What mmcv calls the family.
 NAME = "CARAFE"
+REPLACED = {
+    "carafe.carafe": carafe,
+    "carafe.carafe_naive": carafe_naive,
+    "carafe.CARAFEPack.forward": CARAFEPack.forward,
+    "carafe.CARAFEPack.kernel_normalizer": CARAFEPack.kernel_normalizer,
+}
 _ops = torch.ops.pymluops
 
 
@@ -85,24 +90,3 @@ def carafe_naive_backward(
     )
     grad_input.copy_(of_features)
     grad_masks.copy_(of_masks)
-
-
-def _change_mmcv() -> None:
-    """Replace the one backward of mmcv that insists on CUDA before it calls a function of ours."""
-    function = importlib.import_module("mmcv.ops.carafe").CARAFENaiveFunction
-    theirs = function.backward
-    if hasattr(theirs, "__wrapped__"):
-        return
-
-    @functools.wraps(theirs)
-    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
-        if grad_output.device.type != "cpu":
-            gradients: tuple[Tensor | None, ...] = theirs(ctx, grad_output)
-            return gradients
-        features, masks = ctx.saved_tensors
-        of_features, of_masks = torch.ops.pymluops.carafe_backward(
-            grad_output, features, masks, ctx.kernel_size, ctx.group_size, ctx.scale_factor
-        )
-        return of_features, of_masks, None, None, None
-
-    function.backward = staticmethod(backward)

@@ -6,8 +6,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from pymluops._families.deform_roi_pool.modules import (
+    DeformRoIPoolPack,
+    ModulatedDeformRoIPoolPack,
+)
+from pymluops._families.deform_roi_pool.tensors import deform_roi_pool
+
 #: What mmcv calls the family.
 NAME = "DeformRoIPool"
+REPLACED = {
+    "deform_roi_pool.deform_roi_pool": deform_roi_pool,
+    "deform_roi_pool.DeformRoIPoolPack.forward": DeformRoIPoolPack.forward,
+    "deform_roi_pool.ModulatedDeformRoIPoolPack.forward": ModulatedDeformRoIPoolPack.forward,
+}
 _ops = torch.ops.pymluops
 
 

@@ -86,23 +86,9 @@ class DeformRoIPoolPack(DeformRoIPool):
         )
         _zero(self.offset_fc[-1])
 
-    def _regular_bins(self, input: Tensor, rois: Tensor) -> Tensor:
-        """Pool without offsets, one row of numbers per region."""
-        if input.size(1) != self.output_channels:
-            message = (
-                f"{type(self).__name__}: input has {input.size(1)} channels, expected "
-                f"output_channels ({self.output_channels})"
-            )
-            raise ValueError(message)
-        return super().forward(input, rois).flatten(1)
-
-    def _deformed_bins(self, input: Tensor, rois: Tensor, regular: Tensor) -> Tensor:
-        offset = self.offset_fc(regular).unflatten(1, (2, *self.output_size))
-        return super().forward(input, rois, offset)
-
     def forward(self, input: Tensor, rois: Tensor) -> Tensor:  # type: ignore[override]
         """Pool, predict offsets from the result, and pool again with them."""
-        return self._deformed_bins(input, rois, self._regular_bins(input, rois))
+        return _deformed_bins(self, input, rois, _regular_bins(self, input, rois))
 
 
 class ModulatedDeformRoIPoolPack(DeformRoIPoolPack):
@@ -137,9 +123,30 @@ class ModulatedDeformRoIPoolPack(DeformRoIPoolPack):
 
     def forward(self, input: Tensor, rois: Tensor) -> Tensor:  # type: ignore[override]
         """Pool as the parent does, and weight the bins."""
-        regular = self._regular_bins(input, rois)
+        regular = _regular_bins(self, input, rois)
         mask: Tensor = self.mask_fc(regular).unflatten(1, (1, *self.output_size))
-        return self._deformed_bins(input, rois, regular) * mask
+        return _deformed_bins(self, input, rois, regular) * mask
+
+
+# Functions, as mmcv's classes have the methods that call them, too.
+
+
+def _regular_bins(module: DeformRoIPoolPack, input: Tensor, rois: Tensor) -> Tensor:
+    """Pool without offsets, one row of numbers per region."""
+    if input.size(1) != module.output_channels:
+        message = (
+            f"{type(module).__name__}: input has {input.size(1)} channels, expected "
+            f"output_channels ({module.output_channels})"
+        )
+        raise ValueError(message)
+    return DeformRoIPool.forward(module, input, rois).flatten(1)
+
+
+def _deformed_bins(
+    module: DeformRoIPoolPack, input: Tensor, rois: Tensor, regular: Tensor
+) -> Tensor:
+    offset = module.offset_fc(regular).unflatten(1, (2, *module.output_size))
+    return DeformRoIPool.forward(module, input, rois, offset)
 
 
 def _zero(layer: nn.Module) -> None:

@@ -6,11 +6,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pymluops._families.masked import native
-from pymluops.torch._tensors import to_dense
+from pymluops._families.masked.columns import masked_col2im, masked_im2col
+from pymluops._families.masked.modules import MaskedConv2d
+from pymluops._families.masked.tensors import masked_conv2d
 
 #: What mmcv calls the family.
 NAME = "MaskedConv2d"
+REPLACED = {
+    "masked_conv.masked_conv2d": masked_conv2d,
+    "masked_conv.MaskedConv2d.forward": MaskedConv2d.forward,
+}
 
 
 def masked_im2col_forward(
@@ -23,15 +28,8 @@ def masked_im2col_forward(
     pad_h: int,
     pad_w: int,
 ) -> None:
-    columns = torch.empty(col.shape, dtype=torch.float32)
-    native.im2col(
-        to_dense(im, torch.float32),
-        torch.stack((mask_h_idx, mask_w_idx)).to(torch.int32),
-        columns,
-        (kernel_h, kernel_w),
-        (pad_h, pad_w),
-    )
-    col.copy_(columns)
+    positions = torch.stack((mask_h_idx, mask_w_idx))
+    col.copy_(masked_im2col(im, positions, kernel_h, kernel_w, pad_h, pad_w))
 
 
 def masked_col2im_forward(
@@ -43,10 +41,5 @@ def masked_col2im_forward(
     width: int,
     channels: int,
 ) -> None:
-    image = torch.empty(im.shape, dtype=torch.float32)
-    native.col2im(
-        to_dense(col, torch.float32),
-        torch.stack((mask_h_idx, mask_w_idx)).to(torch.int32),
-        image,
-    )
-    im.copy_(image)
+    positions = torch.stack((mask_h_idx, mask_w_idx))
+    im.copy_(masked_col2im(col, positions, height, width))

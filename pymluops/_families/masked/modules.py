@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from pymluops._families.masked.tensors import masked_conv2d
@@ -33,9 +34,14 @@ class MaskedConv2d(nn.Conv2d):
         )
 
     def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Apply :func:`masked_conv2d`; without a mask, what ``torch.nn.Conv2d`` does."""
+        """Apply :func:`masked_conv2d`; without a mask, what ``torch.nn.Conv2d`` does.
+
+        The result has the same dtype with a mask and without, under autocast too.
+        """
         if mask is None:
-            return super().forward(input)
+            return nn.Conv2d.forward(
+                self, input
+            )  # not super(): it is a method of mmcv's class, too
         for name, value, supported in (
             ("dilation", self.dilation, (1, 1)),
             ("groups", self.groups, 1),
@@ -43,4 +49,7 @@ class MaskedConv2d(nn.Conv2d):
             if value != supported:
                 message = f"MaskedConv2d: {name} is {value}, expected 1 where a mask is given"
                 raise ValueError(message)
-        return masked_conv2d(input, mask, self.weight, self.bias, self.padding, self.stride)
+        result = masked_conv2d(input, mask, self.weight, self.bias, self.padding, self.stride)
+        if torch.is_autocast_enabled("cpu") and result.dtype is torch.float32:
+            return result.to(torch.get_autocast_dtype("cpu"))
+        return result

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pymluops._families.masked import native
+from pymluops._families.masked.columns import col2im, compute_dtype, im2col
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -18,13 +18,11 @@ from pymluops.torch._tensors import (
     check_dims,
     check_extents,
     check_same_dtype,
-    new_memory,
     new_tensor,
     new_zeros,
     pair,
     require,
     spec,
-    to_dense,
 )
 
 # ------------------------------------------------------------------------------- the operators
@@ -90,22 +88,17 @@ class _Sites:
 
     def columns(self, image: Tensor, kernel: tuple[int, int], pad: tuple[int, int]) -> Tensor:
         """Return the window of an image at each position, as a column of (C, *kernel) values."""
-        rows = image.shape[1] * kernel[0] * kernel[1]
-        columns = new_memory((rows, self.count), dtype=torch.float32)
-        native.im2col(image, self.positions, columns, kernel, pad)
-        return columns
+        return im2col(image, self.positions, *kernel, *pad)
 
     def image(self, values: Tensor, shape: tuple[int, ...]) -> Tensor:
         """Return an image with columns of values at the positions, and 0 elsewhere."""
-        image = new_memory(shape, dtype=torch.float32)
-        native.col2im(values, self.positions, image)
-        return image
+        return col2im(values, self.positions, *shape[2:])
 
 
 def _convolve(
     features: Tensor, sites: _Sites, weight: Tensor, bias: Tensor | None, pad: tuple[int, int]
 ) -> Tensor:
-    """Compute the results at the sites, a column of out_channels values each; all in float32."""
+    """Compute the results at the sites, a column of out_channels values each."""
     out_c, _, kernel_h, kernel_w = weight.shape
     columns = sites.columns(features, (kernel_h, kernel_w), pad)
     matrix = weight.reshape(out_c, -1)
@@ -129,11 +122,12 @@ def _forward(
         return new_zeros(shape, features)
     if shape[2] < mask.shape[1] or shape[3] < mask.shape[2]:
         sites.check_inside(shape)
+    dtype = compute_dtype(features)
     result = _convolve(
-        to_dense(features, torch.float32),
+        features,
         sites,
-        weight.float(),
-        None if bias is None else bias.float(),
+        weight.to(dtype),
+        None if bias is None else bias.to(dtype),
         (pad_h, pad_w),
     )
     return as_input(sites.image(result, shape), features)
@@ -183,19 +177,19 @@ def _backward(
     if sites.count == 0 or grad_output.numel() == 0 or features.numel() == 0:
         return grad_features.zero_(), grad_weight.zero_(), grad_bias.zero_()
     kernel, pad = (weight.shape[2], weight.shape[3]), (pad_h, pad_w)
-    grad = sites.columns(to_dense(grad_output, torch.float32), (1, 1), (0, 0))
+    grad = sites.columns(grad_output, (1, 1), (0, 0))
     if needed[0]:
         pixels = _Sites(_reached(mask, grad_output.shape, kernel, pad))
         result = _convolve(
             sites.image(grad, grad_output.shape),
             pixels,
-            _flipped(weight.float()),
+            _flipped(weight.to(grad.dtype)),
             None,
             (kernel[0] - 1 - pad_h, kernel[1] - 1 - pad_w),
         )
         grad_features.copy_(pixels.image(result, features.shape))
     if needed[1]:
-        columns = sites.columns(to_dense(features, torch.float32), kernel, pad)
+        columns = sites.columns(features, kernel, pad)
         grad_weight.copy_(torch.mm(grad, columns.t()).view(weight.shape))
     if needed[2]:
         grad_bias.copy_(grad.sum(1))

@@ -6,8 +6,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from pymluops._families.psamask.tensors import psa_mask
+
 #: What mmcv calls the family.
 NAME = "PSAMask"
+REPLACED = {"psa_mask.psa_mask": psa_mask}
 _ops = torch.ops.pymluops
 
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows at chosen positions as columns, and columns put at their positions, in PyTorch.
+
+Positions are (2, count): rows and columns of the map, in any integer dtype.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pymluops._families.masked import native
+from pymluops.torch._operators import define
+from pymluops.torch._tensors import COMPUTE_DTYPES, new_memory, to_dense
+
+
+def compute_dtype(tensor: Tensor) -> torch.dtype:
+    """Return what is computed in: float32 for half, of which torch multiplies matrices slowly."""
+    return torch.promote_types(COMPUTE_DTYPES[tensor.dtype], torch.float32)
+
+
+def im2col(
+    image: Tensor, positions: Tensor, kernel_h: int, kernel_w: int, pad_h: int, pad_w: int
+) -> Tensor:
+    """Return the windows of a (1, C, H, W) image: a column of (C, *kernel) values for each."""
+    dtype = compute_dtype(image)
+    columns = _im2col_fake(image, positions, kernel_h, kernel_w)
+    places = positions.to(torch.int32).contiguous()
+    native.im2col(to_dense(image, dtype), places, columns, (kernel_h, kernel_w), (pad_h, pad_w))
+    return columns
+
+
+def _im2col_fake(
+    image: Tensor, positions: Tensor, kernel_h: int, kernel_w: int, *pad: int
+) -> Tensor:
+    shape = (image.shape[1] * kernel_h * kernel_w, positions.shape[1])
+    return new_memory(shape, dtype=compute_dtype(image), device=image.device)
+
+
+def col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
+    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere."""
+    image = _col2im_fake(columns, positions, height, width)
+    places = positions.to(torch.int32).contiguous()
+    native.col2im(to_dense(columns, image.dtype), places, image)
+    return image
+
+
+def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
+    shape = (1, columns.shape[0], height, width)
+    return new_memory(shape, dtype=compute_dtype(columns), device=columns.device)
+
+
+masked_im2col = define(
+    "masked_im2col(Tensor image, Tensor positions, int kernel_h, int kernel_w, int pad_h, "
+    "int pad_w) -> Tensor",
+    kernel=im2col,
+    fake=_im2col_fake,
+)
+masked_col2im = define(
+    "masked_col2im(Tensor columns, Tensor positions, int height, int width) -> Tensor",
+    kernel=col2im,
+    fake=_col2im_fake,
+)
