@@ -247,6 +247,39 @@ void MLUOP_WIN_API mluOpGetLibVersion(int *major, int *minor, int *patch);
  */
 mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t data_type, size_t *size);
 
+/* ------------------------------------------------------------------------------ Debugging */
+
+/**
+ * Makes test cases of the calls of operators, for the whole process: files from which a call can be
+ * repeated (docs/cases.md). The environment variable MLUOP_GEN_CASE has the first mode.
+ *
+ * @param mode  1: shapes and parameters; 2: with the values of the inputs, so that a repetition has
+ *              the same bits; 3: a line for the log, no file; any other: off.
+ *
+ * A case is written once the arguments have been accepted, before the operator runs. What goes wrong
+ * with its file is logged, and changes nothing for the operator. May be called at any time.
+ */
+void MLUOP_WIN_API mluOpSetGenCaseMode(int mode);
+
+/**
+ * Sets where cases go, for the whole process: into DIRECTORY/gen_case/OPERATOR, which is made when
+ * it is needed. The environment variable MLUOP_GEN_CASE_DIR has the first directory; without it,
+ * that is the current one.
+ *
+ * @param directory  In which {pid} stands for the number of the process and {deviceid} for 0; ""
+ *                   is the current directory. At most 1023 characters.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for NULL, or a longer text. May be called at any time.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpSetGenCaseDirectory(const char *directory);
+
+/**
+ * Tells where cases go, as it was set.
+ *
+ * @return Never NULL; valid until the calling thread asks again.
+ */
+const char *MLUOP_WIN_API mluOpGetGenCaseDirectory(void);
+
 /* --------------------------------------------------------------------- Tensor descriptors */
 
 /**

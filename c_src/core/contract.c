@@ -174,7 +174,7 @@ static bool overlap(const struct bytes *a, const struct bytes *b) {
 }
 
 /* Sizes are sane here: CHECK_ELEMENTS has gone before. */
-static bool check_overlap(const struct mluop_call *call, const struct mluop_rule *rule,
+static bool check_overlap(struct mluop_call *call, const struct mluop_rule *rule,
                           mluOpStatus_t *status) {
   struct bytes all[MLUOP_MAX_TENSORS + MLUOP_MAX_OBJECTS + 1];
   int count = 0;
@@ -205,6 +205,7 @@ static bool check_overlap(const struct mluop_call *call, const struct mluop_rule
                                      all[i].name, all[i].size, all[j].name, all[j].size));
     }
   }
+  if (__atomic_load_n(&mluop_gen_case_mode, __ATOMIC_RELAXED) != 0) mluop_begin_case(call);
   return true;
 }
 

@@ -48,9 +48,14 @@ struct mluop_object {
   size_t bytes;                                 /* of memory: what CHECK_OVERLAP looks at */
 };
 
-/* The arguments of one API call, in the words of its rules. */
+/* The arguments of one API call, in the words of its rules. Inputs stand in the order of the API's
+   parameters, and so do outputs. */
 struct mluop_call {
   const char *api;
+  /* How a case of it is written: the operator's name, the name of the block of its parameters, and
+     scalars that have another name there, "thing_forward thing_param size=max_size". NULL: a call
+     that is not captured. */
+  const char *gen_case;
   mluOpHandle_t handle;
   struct mluop_tensor
       tensors[MLUOP_MAX_TENSORS]; /* looked at in this order; unused ones have no name */
@@ -61,6 +66,8 @@ struct mluop_call {
   size_t workspace_needed; /* may be set by a CHECK_FUNCTION before CHECK_WORKSPACE */
   int64_t letters[26];     /* extents bound by CHECK_SHAPE; read them with mluop_extent */
   uint32_t letters_bound;
+  int64_t captured_at; /* microseconds, part of the name of the case; 0: there is none */
+  long outputs_at;     /* where outputs begin in the case */
 };
 
 struct mluop_rule;
@@ -96,7 +103,8 @@ enum mluop_check {
   CHECK_EQUAL,      /* ... equal to `value` */
   CHECK_NUMBER,     /* ... not NaN */
   CHECK_WORKSPACE,  /* the workspace is there and large enough */
-  CHECK_OVERLAP,    /* no output shares bytes with another tensor or the workspace */
+  CHECK_OVERLAP,    /* no output shares bytes with another tensor or the workspace: the last rule
+                       of an operator, behind which a call is captured */
   CHECK_FUNCTION    /* what `function` says */
 };
 
@@ -167,6 +175,18 @@ mluOpStatus_t mluop_destroy_parameters(const char *api, const char *name, void *
 
 /* Keeps the scalars of a Set call in its first object, once its rules hold. */
 void mluop_set_parameters(void *parameters, const struct mluop_call *call);
+
+/* gen_case.c: what operators are called with becomes a test case, if that is asked for. */
+extern int mluop_gen_case_mode; /* 0, or see enum mluop_case_mode */
+
+void mluop_begin_case(struct mluop_call *call);
+void mluop_end_case(const struct mluop_call *call);
+
+/* What an operator returns once its outputs are written: they go into its case, if there is one. */
+static inline mluOpStatus_t mluop_end_call(const struct mluop_call *call, mluOpStatus_t status) {
+  if (call->captured_at != 0 && status == SUCCESS) mluop_end_case(call);
+  return status;
+}
 
 static inline int64_t mluop_extent(const struct mluop_call *call, char letter) {
   return call->letters[letter - 'A'];

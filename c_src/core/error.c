@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "internal.h"
+#include "signals.h"
 
 enum { MESSAGE_SIZE = 512 };
 
@@ -69,21 +67,15 @@ static void leave_callback(void) {
   own_turn = OUTSIDE;
 }
 
-/* Without the signal that writing to a pipe without a reader raises: it would end the process. */
 static void write_line(mluOpCpuLogLevel_t level, const char *message) {
   static const char *const names[] = {"INFO", "WARNING", "ERROR"};
-  const struct timespec at_once = {0, 0};
-  sigset_t broken_pipe, pending, mask;
-  sigemptyset(&broken_pipe);
-  sigaddset(&broken_pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &broken_pipe, &mask);
-  sigpending(&pending);
+  struct mluop_held_signal broken_pipe;
+  mluop_hold_signal(&broken_pipe, SIGPIPE);
   fprintf(stderr, "mluops %s: %s\n", names[level], message);
-  if (!sigismember(&pending, SIGPIPE)) sigtimedwait(&broken_pipe, NULL, &at_once);
-  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  mluop_release_signal(&broken_pipe);
 }
 
-static void log_line(mluOpCpuLogLevel_t level, const char *message) {
+void mluop_log(mluOpCpuLogLevel_t level, const char *message) {
   if (own_turn != OUTSIDE) return; /* a callback that logs would be called for ever */
   lock_logger();
   const mluOpCpuLogCallback_t callback = logger.callback;
@@ -110,7 +102,7 @@ mluOpStatus_t mluop_fail(mluOpStatus_t status, const char *api, const char *text
   vsnprintf(message + used, (size_t)(MESSAGE_SIZE - used), text, values);
   va_end(values);
   strcpy(last_message, message);
-  log_line(MLUOP_CPU_LOG_ERROR, message);
+  mluop_log(MLUOP_CPU_LOG_ERROR, message);
   strcpy(last_message, message); /* a callback may have failed itself meanwhile */
   return status;
 }

@@ -53,13 +53,16 @@ struct mluOpTensorStruct {
   int64_t inline_dims[2 * MLUOP_DIM_MAX];
 };
 
-/* error.c: the only formatter of error texts and the only caller of the logger. `text` follows
-   "[api] " in the message. Returns `status`. */
+/* error.c: the only formatter of error texts. `text` follows "[api] " in the message. Returns
+   `status`. */
 mluOpStatus_t mluop_fail(mluOpStatus_t status, const char *api, const char *text, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* BAD_PARAM, with the message that the argument `name` is NULL. */
 mluOpStatus_t mluop_null_argument(const char *api, const char *name);
+
+/* A line for the logger that is no error of a call: the text of the last one stays. */
+void mluop_log(mluOpCpuLogLevel_t level, const char *message);
 
 /* names.c: how enumerators are spelled in messages; never NULL. */
 const char *mluop_layout_name(mluOpTensorLayout_t layout);

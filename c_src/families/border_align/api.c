@@ -5,8 +5,8 @@
 #include "families/border_align/kernels.h"
 #include "families/border_align/plan.h"
 
-/* input or grad_input; boxes; output or grad_output; argmax_idx */
-enum { MAP, BOXES, ROWS, ARGMAX };
+/* input or grad_input; output or grad_output; boxes; argmax_idx */
+enum { MAP, ROWS, BOXES, ARGMAX };
 
 #define NHWC (MLUOP_BIT(MAP) | MLUOP_BIT(ROWS) | MLUOP_BIT(ARGMAX))
 
@@ -66,6 +66,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
                                       void *argmax_idx) {
   struct mluop_call call = {
       .api = "mluOpBorderAlignForward",
+      .gen_case = "border_align_forward border_align_param",
       .handle = handle,
       .tensors = {[MAP] = {"input", input_desc, input, .output = false},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
@@ -76,7 +77,7 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   struct border_align_args args = {
       .shape = shape_of(&call), .map = input, .rows_out = output, .argmax_out = argmax_idx};
-  return mluop_border_align_run_forward(&call, &args);
+  return mluop_end_call(&call, mluop_border_align_run_forward(&call, &args));
 }
 
 /* Leaves *first as it is if every argmax is a step. */
@@ -109,6 +110,7 @@ mluOpStatus_t mluOpBorderAlignBackward(
     const mluOpTensorDescriptor_t grad_input_desc, void *grad_input) {
   struct mluop_call call = {
       .api = "mluOpBorderAlignBackward",
+      .gen_case = "border_align_backward border_align_param",
       .handle = handle,
       .tensors = {[MAP] = {"grad_input", grad_input_desc, grad_input, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
@@ -123,5 +125,5 @@ mluOpStatus_t mluOpBorderAlignBackward(
   int64_t bad = elements;
   find_bad_argmax(handle, &args, &bad);
   if (bad < elements) return fail_argmax(&call, &args, bad);
-  return mluop_border_align_run_backward(&call, &args);
+  return mluop_end_call(&call, mluop_border_align_run_backward(&call, &args));
 }

@@ -123,7 +123,7 @@ static mluOpStatus_t run(const struct mluop_call *call, struct mluop_job *job) {
     return mluop_no_scratch(call);
   }
   mluop_parallel_for(call->handle, job);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_end_call(call, MLUOP_STATUS_SUCCESS);
 }
 
 mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -132,6 +132,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
                                  const mluOpTensorDescriptor_t output_desc, void *output) {
   struct mluop_call call = {
       .api = "mluOpCarafeForward",
+      .gen_case = "carafe_forward carafe_param",
       .handle = handle,
       .objects = {{.name = "carafe_desc", .pointer = carafe_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
@@ -156,6 +157,7 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                   const mluOpTensorDescriptor_t grad_mask_desc, void *grad_mask) {
   struct mluop_call call = {
       .api = "mluOpCarafeBackward",
+      .gen_case = "carafe_backward carafe_param",
       .handle = handle,
       .objects = {{.name = "carafe_desc", .pointer = carafe_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},

@@ -163,6 +163,7 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
                                         const mluOpTensorDescriptor_t output_desc, void *output) {
   struct mluop_call call = {
       .api = "mluOpDeformRoiPoolForward",
+      .gen_case = "deform_roi_pool_forward deform_roi_pool_forward_param",
       .handle = handle,
       .tensors = {[POOLED] = {"output", output_desc, output, .output = true},
                   [INPUT] = {"input", input_desc, input, .output = false},
@@ -179,7 +180,7 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   const struct mluop_float_state found = mluop_enter_floats();
   if (prepare(&call, &args, &status)) mluop_roi_pool_run_forward(handle, &args);
   mluop_leave_floats(found);
-  return status;
+  return mluop_end_call(&call, status);
 }
 
 mluOpStatus_t mluOpDeformRoiPoolBackward(
@@ -192,6 +193,7 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
     const mluOpTensorDescriptor_t grad_offset_desc, void *grad_offset) {
   struct mluop_call call = {
       .api = "mluOpDeformRoiPoolBackward",
+      .gen_case = "deform_roi_pool_backward deform_roi_pool_backward_param",
       .handle = handle,
       .tensors = {[POOLED] = {"grad_output", grad_output_desc, grad_output, .output = false},
                   [INPUT] = {"input", input_desc, input, .output = false},
@@ -218,5 +220,5 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
     }
   }
   mluop_leave_floats(found);
-  return status;
+  return mluop_end_call(&call, status);
 }

@@ -136,6 +136,7 @@ mluOpStatus_t mluOpMaskedCol2imForward(
     const size_t workspace_size, void *workspace, const mluOpTensorDescriptor_t im_desc, void *im) {
   struct mluop_call call = {
       .api = "mluOpMaskedCol2imForward",
+      .gen_case = "masked_col2im_forward",
       .handle = handle,
       .tensors = {[COL] = {"col", col_desc, col, .output = false},
                   [MASK_H_IDX] = {"mask_h_idx", mask_h_idx_desc, mask_h_idx, .output = false},
@@ -162,5 +163,5 @@ mluOpStatus_t mluOpMaskedCol2imForward(
   struct mluop_job job = {.kernel = NULL};
   mluop_plan(handle, "masked_col2im_forward", ways, &args, &job);
   mluop_parallel_for(handle, &job);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
 }

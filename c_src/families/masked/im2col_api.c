@@ -153,12 +153,14 @@ mluOpStatus_t mluOpMaskedIm2colForward(
     const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void *data_col) {
   struct mluop_call call = {
       .api = "mluOpMaskedIm2colForward",
+      .gen_case = "masked_im2col_forward masked_im2col_forward_param",
       .handle = handle,
       .tensors = {[FEATURE] = {"feature", feature_desc, feature, .output = false},
                   [MASK_H_IDX] = {"mask_h_idx", mask_h_idx_desc, mask_h_idx, .output = false},
                   [MASK_W_IDX] = {"mask_w_idx", mask_w_idx_desc, mask_w_idx, .output = false},
                   [DATA_COL] = {"data_col", data_col_desc, data_col, .output = true}},
-      .scalars = {mluop_integer("kernel_h", kernel_h), mluop_integer("kernel_w", kernel_w)},
+      .scalars = {mluop_integer("kernel_h", kernel_h), mluop_integer("kernel_w", kernel_w),
+                  mluop_integer("pad_h", pad_h), mluop_integer("pad_w", pad_w)},
       .workspace = workspace,
       .workspace_size = workspace_size};
   mluOpStatus_t status;
@@ -175,5 +177,5 @@ mluOpStatus_t mluOpMaskedIm2colForward(
     return status;
   }
   run(handle, &args);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
 }

@@ -6,6 +6,9 @@
 #define OPTIONAL (MLUOP_BIT(CONFIDENCE) | BY_LABEL)
 #define BY_LABEL (MLUOP_BIT(LABELS) | MLUOP_BIT(SCORES))
 
+/* Parameters that have another name in a case. */
+#define CASE_PARAMETERS "nms_param output_mode=mode max_output_size=max_output_boxes"
+
 /* output_size is one int32 without a descriptor of its own. */
 static const struct mluOpTensorStruct one_int32 = {
     .layout = MLUOP_LAYOUT_ARRAY, .dtype = MLUOP_DTYPE_INT32, .element_num = 1};
@@ -108,7 +111,8 @@ static mluOpStatus_t run(const struct mluop_call *call, void *output, float *sel
       .output = output,
       .output_size = output_size};
   if (rotated) job.rule.limit = job.form.n;
-  return nms_run(call->handle, &job) ? MLUOP_STATUS_SUCCESS : mluop_no_scratch(call);
+  if (!nms_run(call->handle, &job)) return mluop_no_scratch(call);
+  return mluop_end_call(call, MLUOP_STATUS_SUCCESS);
 }
 
 mluOpStatus_t mluOpNms(mluOpHandle_t handle, const mluOpNmsDescriptor_t nms_desc,
@@ -119,6 +123,7 @@ mluOpStatus_t mluOpNms(mluOpHandle_t handle, const mluOpNmsDescriptor_t nms_desc
   struct mluOpTensorStruct size_desc = one_int32;
   struct mluop_call call = {
       .api = "mluOpNms",
+      .gen_case = "nms " CASE_PARAMETERS,
       .handle = handle,
       .objects = {{"nms_desc", nms_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[BOXES] = {"boxes", boxes_desc, boxes, .output = false},
@@ -144,6 +149,7 @@ mluOpStatus_t mluOpCpuNmsByLabel(mluOpHandle_t handle, const mluOpNmsDescriptor_
   struct mluOpTensorStruct size_desc = one_int32;
   struct mluop_call call = {
       .api = "mluOpCpuNmsByLabel",
+      .gen_case = "cpu_nms_by_label " CASE_PARAMETERS,
       .handle = handle,
       .objects = {{"nms_desc", nms_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[BOXES] = {"boxes", boxes_desc, boxes, .output = false},

@@ -89,6 +89,7 @@ mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
                                   const mluOpTensorDescriptor_t y_desc, void *y) {
   struct mluop_call call = {
       .api = "mluOpPsamaskForward",
+      .gen_case = "psamask_forward psamask_forward_param",
       .handle = handle,
       .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
                   [SPREAD] = {"y", y_desc, y, .output = true}},
@@ -98,7 +99,7 @@ mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, forward_data_rules, &status)) return status;
   run(&call, true, x, y);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
 }
 
 mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
@@ -107,6 +108,7 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
                                    const mluOpTensorDescriptor_t dx_desc, void *dx) {
   struct mluop_call call = {
       .api = "mluOpPsamaskBackward",
+      .gen_case = "psamask_backward psamask_backward_param",
       .handle = handle,
       .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
                   [SPREAD] = {"dy", dy_desc, dy, .output = false}},
@@ -116,5 +118,5 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
   if (!mluop_contract_holds(&call, rules, &status)) return status;
   if (!mluop_contract_holds(&call, backward_data_rules, &status)) return status;
   run(&call, false, dy, dx);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
 }
