@@ -105,6 +105,9 @@ class ScriptRun:
             return self.object(text[1:])
         if text.startswith("&"):
             return self.place(text[1:], type_)
+        if type_.kind == "pointer" and type_.item.cname == "char":
+            self.kept.append(self.ffi.new("char[]", text.encode()))
+            return self.kept[-1]
         value = self.library.constant(text)
         assert value is not None, f"unknown enumerator {text}"
         return value
