@@ -1273,6 +1273,294 @@ mluOpStatus_t MLUOP_WIN_API mluOpNms(mluOpHandle_t handle, const mluOpNmsDescrip
                                      const mluOpTensorDescriptor_t output_desc, void *output,
                                      void *output_size);
 
+/* ------------------------------------------------------------------------------------ DCN */
+
+/** The parameters of deformable convolution. Opaque. */
+typedef struct cnnlDCNStruct *mluOpDCNDescriptor_t;
+
+/**
+ * Creates a descriptor of the parameters of deformable convolution. It must be set before it is
+ * used.
+ *
+ * @param dcn_desc  Receives the descriptor; destroy it with mluOpDestroyDCNDescriptor.
+ *
+ * @return MLUOP_STATUS_ALLOC_FAILED without memory.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateDCNDescriptor(mluOpDCNDescriptor_t *dcn_desc);
+
+/**
+ * Destroys a descriptor.
+ *
+ * @param dcn_desc  The descriptor.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyDCNDescriptor(mluOpDCNDescriptor_t dcn_desc);
+
+/**
+ * Sets the parameters of deformable convolution. A descriptor may be set again, and serve several
+ * handles.
+ *
+ * @param dcn_desc          The descriptor.
+ * @param dimNb             4.
+ * @param pad               Pixels of padding at the top, bottom, left and right: at least 0.
+ * @param stride            Height and width: at least 1.
+ * @param dilation          Height and width: at least 1.
+ * @param deformable_group  Groups of input channels that have offsets of their own: at least 1.
+ * @param conv_group        Groups of the convolution: at least 1. The two divide the channels
+ *                          independently of each other.
+ * @param im2col_step       Divides the number of images: at least 1. It changes nothing here.
+ * @param compute_type      MLUOP_DTYPE_FLOAT.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM, with the descriptor as it was, if a pointer is NULL or a value is
+ *         none of these. There is no upper limit.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc, int dimNb,
+                                                  const int pad[], const int stride[],
+                                                  const int dilation[], int deformable_group,
+                                                  int conv_group, int im2col_step,
+                                                  const mluOpDataType_t compute_type);
+
+/**
+ * The bytes of workspace that mluOpDCNForward needs for such tensors: 0.
+ *
+ * @param handle          The handle.
+ * @param dcn_desc        The parameters.
+ * @param input_desc      As for mluOpDCNForward, like the others.
+ * @param offset_desc     Offsets.
+ * @param mask_desc       May be NULL.
+ * @param filter_desc     Filters.
+ * @param bias_desc       May be NULL.
+ * @param output_desc     The result.
+ * @param workspace_size  Receives the number of bytes.
+ *
+ * @return What mluOpDCNForward would return for these descriptors.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+    const mluOpTensorDescriptor_t input_desc, const mluOpTensorDescriptor_t offset_desc,
+    const mluOpTensorDescriptor_t mask_desc, const mluOpTensorDescriptor_t filter_desc,
+    const mluOpTensorDescriptor_t bias_desc, const mluOpTensorDescriptor_t output_desc,
+    size_t *workspace_size);
+
+/**
+ * Deformable convolution: a convolution whose taps sample the map where offsets say, and, with a
+ * mask, at a weight of their own.
+ *
+ * With pad, stride and dilation (p, s, d; h for rows, w for columns), for output pixel (n, y, x) and
+ * tap (i, j) of deformable group g, in float, each operation rounded once:
+ *
+ *     v = float(y*sh - pt + i*dh) + offset[n,y,x, ((g*kh+i)*kw+j)*2]
+ *     u = float(x*sw - pl + j*dw) + offset[n,y,x, ((g*kh+i)*kw+j)*2 + 1]
+ *     column[i,j,c] = bilinear(input[n], v, u, c) * mask[n,y,x, (g*kh+i)*kw+j]
+ *     output[n,y,x,o] = bias[o] + sum over i, j, c of filter[o,i,j,c] * column[i,j, c of o's group]
+ *
+ * The map is continued by zeros: a sample with -1 < v < H and -1 < u < W takes the pixels around it
+ * that are in the map, each at its weight, 0 included (an infinite pixel at weight 0 makes NaN).
+ * Any other, also one at NaN or infinity, is +0, whatever the mask.
+ *
+ * @param handle          The handle.
+ * @param dcn_desc        The parameters.
+ * @param input_desc      [N, H, W, C] of MLUOP_LAYOUT_NHWC, half or float; others have its type.
+ * @param input           The map.
+ * @param offset_desc     [N, ho, wo, deformable_group*kh*kw*2], NHWC. With the padding of both sides
+ *                        ho = (H + pt + pb - (dh*(kh-1)+1)) / sh + 1, rounded down; wo alike.
+ * @param offset          The offsets: rows and columns in turns. Any value is legal.
+ * @param mask_desc       [N, ho, wo, deformable_group*kh*kw], NHWC; NULL for all ones.
+ * @param mask            The mask; NULL without mask_desc.
+ * @param filter_desc     [co, kh, kw, C/conv_group], NHWC.
+ * @param filter          The filters.
+ * @param bias_desc       [co], MLUOP_LAYOUT_ARRAY; NULL for none.
+ * @param bias            The bias; NULL without bias_desc.
+ * @param workspace       Not used; may be NULL with a workspace_size of 0.
+ * @param workspace_size  Bytes of workspace.
+ * @param output_desc     [N, ho, wo, co], NHWC.
+ * @param output          Receives the result.
+ *
+ * Half is computed in float, and rounded once, at the end. Results have the same bits for any
+ * number of threads, any im2col_step, and for a batch in parts.
+ *
+ * @return The first of these that fits; output is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle is NULL; workspace is NULL with a size; dcn_desc is NULL or was
+ *     not set; a descriptor that is not optional is NULL; a tensor has another number of dims,
+ *     another layout, another type, no elements, or another shape; N, C or co do not divide; the
+ *     filter with its dilation does not fit into the padded map.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: an on-chip type of input or filter other than their own; a tensor
+ *     is not contiguous, or has 2^31 elements or more.
+ *   - MLUOP_STATUS_BAD_PARAM: a descriptor without data or data without a descriptor; a pointer is
+ *     not aligned to its element; output overlaps another tensor or the workspace.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example:
+ *
+ *     // input [1, 50, 76, 256], filters [256, 3, 3, 256], with a mask, no bias
+ *     const int pad[] = {1, 1, 1, 1}, one[] = {1, 1};
+ *     mluOpSetDCNDescriptor(dcn_desc, 4, pad, one, one, 1, 1, 1, MLUOP_DTYPE_FLOAT);
+ *     mluOpDCNForward(handle, dcn_desc, input_desc, input, offset_desc, offset, mask_desc, mask,
+ *                     filter_desc, filter, NULL, NULL, NULL, 0, output_desc, output);
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpDCNForward(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+    const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t offset_desc, const void *offset,
+    const mluOpTensorDescriptor_t mask_desc, const void *mask,
+    const mluOpTensorDescriptor_t filter_desc, const void *filter,
+    const mluOpTensorDescriptor_t bias_desc, const void *bias, void *workspace,
+    size_t workspace_size, const mluOpTensorDescriptor_t output_desc, void *output);
+
+/**
+ * The bytes of workspace that mluOpDCNBackwardData needs for such tensors: 0. (The name is the
+ * public one.)
+ *
+ * @param handle            The handle.
+ * @param dcn_desc          The parameters.
+ * @param input_desc        As for mluOpDCNBackwardData, like the others.
+ * @param offset_desc       Offsets.
+ * @param mask_desc         May be NULL, with grad_mask_desc.
+ * @param filter_desc       Filters.
+ * @param grad_output_desc  Gradient of the output.
+ * @param grad_input_desc   Gradient of the input.
+ * @param grad_offset_desc  Gradient of the offsets.
+ * @param grad_mask_desc    May be NULL, with mask_desc.
+ * @param workspace_size    Receives the number of bytes.
+ *
+ * @return What mluOpDCNBackwardData would return for these descriptors.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+    const mluOpTensorDescriptor_t input_desc, const mluOpTensorDescriptor_t offset_desc,
+    const mluOpTensorDescriptor_t mask_desc, const mluOpTensorDescriptor_t filter_desc,
+    const mluOpTensorDescriptor_t grad_output_desc, const mluOpTensorDescriptor_t grad_input_desc,
+    const mluOpTensorDescriptor_t grad_offset_desc, const mluOpTensorDescriptor_t grad_mask_desc,
+    size_t *workspace_size);
+
+/**
+ * The gradients of mluOpDCNForward with respect to the input, the offsets and the mask.
+ *
+ * With the samples and names of mluOpDCNForward, for output pixel, tap and channel,
+ *
+ *     dcol = sum over the o of c's group of filter[o,i,j,c] * grad_output[n,y,x,o]
+ *     grad_mask = sum over the group's channels of dcol * bilinear(input[n], v, u, c)
+ *     grad_offset = mask * sum over the group's channels of dcol * d bilinear / dv (and / du)
+ *     grad_input[n, corner, c] += weight of the corner * mask * dcol
+ *
+ * The derivative is that of the map continued by zeros; at whole coordinates that towards larger
+ * ones. A corner of weight 0 gets nothing, be dcol NaN. Of samples outside, grad_offset and
+ * grad_mask are 0 and grad_input gets nothing, whatever grad_output is.
+ *
+ * @param handle            The handle.
+ * @param dcn_desc          The parameters.
+ * @param input_desc        As for mluOpDCNForward.
+ * @param input             The map.
+ * @param offset_desc       As for mluOpDCNForward.
+ * @param offset            The offsets.
+ * @param mask_desc         As for mluOpDCNForward; NULL without mask, and with it grad_mask_desc.
+ * @param mask              The mask.
+ * @param filter_desc       As for mluOpDCNForward.
+ * @param filter            The filters.
+ * @param grad_output_desc  Like the output of mluOpDCNForward.
+ * @param grad_output       Its gradient.
+ * @param workspace         Not used; may be NULL with a workspace_size of 0.
+ * @param workspace_size    Bytes of workspace.
+ * @param grad_input_desc   Like input.
+ * @param grad_input        Receives the gradient; what nothing reaches is 0.
+ * @param grad_offset_desc  Like offset.
+ * @param grad_offset       Receives the gradient.
+ * @param grad_mask_desc    Like mask.
+ * @param grad_mask         Receives the gradient.
+ *
+ * Results have the same bits for any number of threads and for a batch in parts. Half is computed
+ * in float, and rounded once, at the end.
+ *
+ * @return As mluOpDCNForward, for these tensors; the on-chip types of filter and grad_output are
+ *         looked at. MLUOP_STATUS_BAD_PARAM also, with the first of them, if only one of mask_desc
+ *         and grad_mask_desc is NULL. All outputs are untouched unless the status is SUCCESS.
+ *
+ * Example:
+ *
+ *     // gradients of input, offset and mask for the example of mluOpDCNForward
+ *     mluOpDCNBackwardData(handle, dcn_desc, input_desc, input, offset_desc, offset, mask_desc, mask,
+ *                          filter_desc, filter, output_desc, grad_output, NULL, 0, input_desc,
+ *                          grad_input, offset_desc, grad_offset, mask_desc, grad_mask);
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardData(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+    const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t offset_desc, const void *offset,
+    const mluOpTensorDescriptor_t mask_desc, const void *mask,
+    const mluOpTensorDescriptor_t filter_desc, const void *filter,
+    const mluOpTensorDescriptor_t grad_output_desc, const void *grad_output, void *workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t grad_input_desc, void *grad_input,
+    const mluOpTensorDescriptor_t grad_offset_desc, void *grad_offset,
+    const mluOpTensorDescriptor_t grad_mask_desc, void *grad_mask);
+
+/**
+ * The bytes of workspace that mluOpDCNBackwardWeight needs for such tensors: 0.
+ *
+ * @param handle            The handle.
+ * @param dcn_desc          The parameters.
+ * @param input_desc        As for mluOpDCNBackwardWeight, like the others.
+ * @param offset_desc       Offsets.
+ * @param mask_desc         May be NULL.
+ * @param grad_output_desc  Gradient of the output.
+ * @param grad_filter_desc  Gradient of the filters.
+ * @param grad_bias_desc    May be NULL.
+ * @param workspace_size    Receives the number of bytes.
+ *
+ * @return What mluOpDCNBackwardWeight would return for these descriptors.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+    const mluOpTensorDescriptor_t input_desc, const mluOpTensorDescriptor_t offset_desc,
+    const mluOpTensorDescriptor_t mask_desc, const mluOpTensorDescriptor_t grad_output_desc,
+    const mluOpTensorDescriptor_t grad_filter_desc, const mluOpTensorDescriptor_t grad_bias_desc,
+    size_t *workspace_size);
+
+/**
+ * The gradients of mluOpDCNForward with respect to the filters and the bias.
+ *
+ *     grad_filter[o,i,j,c] = sum over the pixels of grad_output[n,y,x,o] * column[i,j,c]
+ *     grad_bias[o] = sum over the pixels of grad_output[n,y,x,o]
+ *
+ * with the columns of mluOpDCNForward; those of samples outside are 0.
+ *
+ * @param handle            The handle.
+ * @param dcn_desc          The parameters.
+ * @param input_desc        As for mluOpDCNForward.
+ * @param input             The map.
+ * @param offset_desc       As for mluOpDCNForward.
+ * @param offset            The offsets.
+ * @param mask_desc         As for mluOpDCNForward; may be NULL.
+ * @param mask              The mask.
+ * @param grad_output_desc  Like the output of mluOpDCNForward.
+ * @param grad_output       Its gradient.
+ * @param workspace         Not used; may be NULL with a workspace_size of 0.
+ * @param workspace_size    Bytes of workspace.
+ * @param grad_filter_desc  Like filter of mluOpDCNForward.
+ * @param grad_filter       Receives the gradient.
+ * @param grad_bias_desc    Like bias of mluOpDCNForward; NULL if its gradient is not wanted.
+ * @param grad_bias         Receives the gradient.
+ *
+ * Results have the same bits for any number of threads. Half is computed in float, and rounded
+ * once, at the end.
+ *
+ * @return As mluOpDCNForward, for these tensors; the on-chip types of input and grad_output are
+ *         looked at. All outputs are untouched unless the status is SUCCESS.
+ *
+ * Example:
+ *
+ *     // gradients of the filters for the example of mluOpDCNForward
+ *     mluOpDCNBackwardWeight(handle, dcn_desc, input_desc, input, offset_desc, offset, mask_desc,
+ *                            mask, output_desc, grad_output, NULL, 0, filter_desc, grad_filter,
+ *                            NULL, NULL);
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardWeight(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+    const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t offset_desc, const void *offset,
+    const mluOpTensorDescriptor_t mask_desc, const void *mask,
+    const mluOpTensorDescriptor_t grad_output_desc, const void *grad_output, void *workspace,
+    size_t workspace_size, const mluOpTensorDescriptor_t grad_filter_desc, void *grad_filter,
+    const mluOpTensorDescriptor_t grad_bias_desc, void *grad_bias);
+
 /* cdef end */
 
 #ifdef __cplusplus
