@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import pymluops.reference
+from pymluops._families._stand_in import COORDINATES
 
 _MOST_BYTES = 256 << 20
 
@@ -45,7 +46,8 @@ def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **named: Any) -> Any:
         global _bytes
         try:
-            key = function.__qualname__, _key(args), _key(sorted(named.items()))
+            real = COORDINATES.get()
+            key = function.__qualname__, real, _key(args), _key(sorted(named.items()))
         except _UnknownTypeError:
             return function(*args, **named)
         if key not in _results:

@@ -4,12 +4,19 @@
 import functools
 import inspect
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from pymluops._tensor import Array
 from pymluops.errors import bad_type, bad_value
+
+#: What references compute coordinates and comparisons in: float32 as the operators do, unless a
+#: caller wants the formula itself in float64.
+COORDINATES: ContextVar[type[np.float32] | type[np.float64]] = ContextVar(
+    "COORDINATES", default=np.float32
+)
 
 
 def floats(values: Any) -> Array:

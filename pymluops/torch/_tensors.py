@@ -25,6 +25,7 @@ COMPUTE_DTYPES = {
     torch.float32: torch.float32,
     torch.float16: torch.float16,
     torch.bfloat16: torch.float32,
+    torch.float64: torch.float64,
 }
 #: From this size on, memory is asked for in huge pages. NumPy has the same limit.
 HUGE_BYTES = 1 << 22
@@ -62,7 +63,7 @@ def check_dims(op: str, name: str, given: Spec, dims: str) -> None:
         raise ValueError(message)
     if dtype not in COMPUTE_DTYPES:
         message = (
-            f"{op}: {name} is {_plain(dtype)}, expected float32, float16 or bfloat16; "
+            f"{op}: {name} is {_plain(dtype)}, expected float32, float16, bfloat16 or float64; "
             f"pass {name}.float(), or call .float() on the model"
         )
         raise TypeError(message)
@@ -90,14 +91,22 @@ def check_same_dtype(op: str, name: str, given: Spec, other_name: str, other: Sp
 
 
 def check_coordinates(op: str, name: str, given: Spec, other_name: str, other: Spec) -> None:
-    """Check the dtype of regions or boxes: that of the map, or float32 beside a narrower one."""
+    """Check the dtype of regions or boxes: that of the map, or float32 beside another one."""
     if given[1] is not torch.float32:
         check_same_dtype(op, name, given, other_name, other)
 
 
 def compute_dtype(values: Tensor, coordinates: Tensor) -> torch.dtype:
     """Return what to compute in: coordinates of float32 are never rounded to half."""
-    return torch.float32 if coordinates.dtype is torch.float32 else COMPUTE_DTYPES[values.dtype]
+    dtype = COMPUTE_DTYPES[values.dtype]
+    return (
+        torch.promote_types(dtype, torch.float32) if coordinates.dtype is torch.float32 else dtype
+    )
+
+
+def wide_dtype(values: Tensor) -> torch.dtype:
+    """Return what an operator computes in that does not do so in half."""
+    return torch.promote_types(COMPUTE_DTYPES[values.dtype], torch.float32)
 
 
 def _plain(dtype: torch.dtype) -> str:
@@ -177,7 +186,7 @@ def as_input(result: Tensor, like: Tensor) -> Tensor:
 
 def _moved(source: Tensor, target: Tensor) -> Tensor:
     """Copy into a new tensor. From one memory format to the other, the library is much faster."""
-    if source.dtype is target.dtype and source.dim() == 4 and _aligned(source):
+    if source.dtype is target.dtype is not torch.float64 and source.dim() == 4 and _aligned(source):
         if source.is_contiguous() and _is_nhwc(target):
             call("mluOpCpuConvertLayout", *nchw(source), *nhwc(target))
             return target

@@ -38,6 +38,36 @@ def test_values_match_the_reference(case: Case, dtype: torch.dtype) -> None:
 
 
 @ALL_CASES
+def test_float64(case: Case) -> None:
+    args = case.arguments(torch.float64)
+    dets, inds = case.ours(*args)
+    expected = case.reference(*args)
+    assert (dets.dtype, inds.dtype) == (torch.float64, torch.int64)
+    assert torch.equal(inds, expected[1])
+    assert torch.equal(dets, expected[0])
+    name, operator_args = case.operator(*args)
+    torch.library.opcheck(getattr(torch.ops.pymluops, name).default, operator_args)
+
+
+def test_float64_decides_in_float64() -> None:
+    """An IoU of half, and one that float32 takes for half."""
+    boxes = torch.tensor([[0.0, 0, 2, 1], [0, 0, 1, 1]], dtype=torch.float64)
+    scores = torch.tensor([1.0, 0.5], dtype=torch.float64)
+    assert ours.nms(boxes, scores, 0.5)[1].tolist() == [0, 1]
+    boxes[1, 2] += 1e-9
+    assert ours.nms(boxes, scores, 0.5)[1].tolist() == [0]
+    assert ours.nms(boxes.float(), scores.float(), 0.5)[1].tolist() == [0, 1]
+    assert ours.nms(boxes, scores.float(), 0.5)[1].tolist() == [0]
+    _, now = torch.ops.pymluops.nms(boxes, scores, None, 0.4, 0.0, 9, 0, 1, 0.5)
+    assert now.dtype is torch.float64
+    dets, inds = ours.soft_nms(boxes, scores, 0.4, min_score=1e-12)
+    assert inds.tolist() == [0, 1]
+    assert dets[1, 4] == 0.5 * (1 - (1 + 1e-9) / 2)
+    inds = ours.soft_nms(boxes, scores, 0.6, min_score=0.5 * (1 + 1e-12), method="naive")[1]
+    assert inds.tolist() == [0]
+
+
+@ALL_CASES
 def test_opcheck(case: Case) -> None:
     args = case.arguments()
     args[0].requires_grad_()
@@ -99,8 +129,8 @@ def test_no_boxes() -> None:
         (torch.zeros(3, 5), torch.zeros(3), ValueError, r"boxes has shape \(3, 5\)"),
         (torch.zeros(12), torch.zeros(3), ValueError, r"boxes has shape \(12,\), expected 2 dims"),
         (torch.zeros(3, 4), torch.zeros(2), ValueError, r"scores has shape \(2,\)"),
-        (torch.zeros(3, 4).double(), torch.zeros(3), TypeError, "boxes is float64"),
-        (torch.zeros(3, 4), torch.zeros(3).double(), TypeError, "scores is float64"),
+        (torch.zeros(3, 4).int(), torch.zeros(3), TypeError, "boxes is int32"),
+        (torch.zeros(3, 4), torch.zeros(3).long(), TypeError, "scores is int64"),
         (torch.zeros(3, 4).to_sparse(), torch.zeros(3), ValueError, "boxes is a sparse"),
     ],
 )

@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from pymluops._families._stand_in import floats, takes_one_image
+from pymluops._families._stand_in import COORDINATES, floats, takes_one_image
 
 Floats = npt.NDArray[np.floating]
-Float32s = npt.NDArray[np.float32]
+Reals = npt.NDArray[Any]
 
 
-def border_start_and_stride(
-    boxes: Floats, pool_size: int
-) -> tuple[Float32s, Float32s, Float32s, Float32s]:
-    """x, y and the steps dx, dy of every border, each [N, K, 4] in float32."""
-    x1, y1, x2, y2 = np.moveaxis(boxes.astype(np.float32), -1, 0)
+def border_start_and_stride(boxes: Floats, pool_size: int) -> tuple[Reals, Reals, Reals, Reals]:
+    """x, y and the steps dx, dy of every border, each [N, K, 4]."""
+    real = COORDINATES.get()
+    x1, y1, x2, y2 = np.moveaxis(boxes.astype(real), -1, 0)
     with np.errstate(all="ignore"):
-        width = (x2 - x1) / np.float32(pool_size)
-        height = (y2 - y1) / np.float32(pool_size)
+        width = (x2 - x1) / real(pool_size)
+        height = (y2 - y1) / real(pool_size)
     still = np.zeros_like(width)
     return (
         np.stack([x1, x1, x2, x2], -1),
@@ -30,25 +31,26 @@ def border_start_and_stride(
 
 
 def _axis(
-    at: Float32s, extent: int
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64], Float32s]:
+    at: Reals, extent: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64], Reals]:
     """Whether each coordinate is inside, the two pixels that it lies between, and the fraction."""
     with np.errstate(invalid="ignore"):
         inside = (at >= -1) & (at <= extent)
-    at = np.where(inside, np.maximum(at, np.float32(0)), np.float32(0))
+    real = at.dtype.type
+    at = np.where(inside, np.maximum(at, real(0)), real(0))
     low = np.minimum(at.astype(np.int64), extent - 1)
     high = np.minimum(low + 1, extent - 1)
-    fraction = np.where(low >= extent - 1, np.float32(0), at - low.astype(np.float32))
-    return inside, low, high, fraction.astype(np.float32)
+    fraction = np.where(low >= extent - 1, real(0), at - low.astype(real))
+    return inside, low, high, fraction.astype(real)
 
 
 def _corners(
-    y: Float32s, x: Float32s, height: int, width: int
-) -> tuple[npt.NDArray[np.bool_], list[tuple[npt.NDArray[np.int64], Float32s]]]:
+    y: Reals, x: Reals, height: int, width: int
+) -> tuple[npt.NDArray[np.bool_], list[tuple[npt.NDArray[np.int64], Reals]]]:
     """Whether each point is inside, and its four corners: pixel number in the map and weight."""
     inside_y, y0, y1, ly = _axis(y, height)
     inside_x, x0, x1, lx = _axis(x, width)
-    one = np.float32(1)
+    one = y.dtype.type(1)
     return inside_y & inside_x, [
         (y0 * width + x0, (one - ly) * (one - lx)),
         (y0 * width + x1, (one - ly) * lx),
@@ -66,7 +68,7 @@ def _flat(boxes: npt.ArrayLike) -> Floats:
 @takes_one_image("input", "boxes", results=(0, 1))
 def border_align_forward(
     input: npt.ArrayLike, boxes: npt.ArrayLike, pool_size: int
-) -> tuple[Float32s, npt.NDArray[np.int32]]:
+) -> tuple[Reals, npt.NDArray[np.int32]]:
     """Largest sample of every border and the first step that reaches it.
 
     ``input`` is [N, H, W, 4C], ``boxes`` [N, H*W, 4]; the results are [N, H*W, 4, C]. Samples are
@@ -74,11 +76,12 @@ def border_align_forward(
     """
     features, boxes = floats(input), _flat(boxes)
     n, height, width, channels = features.shape
-    pixels = features.astype(np.float32).reshape(n, height * width, 4, channels // 4)
+    real = COORDINATES.get()
+    pixels = features.astype(real).reshape(n, height * width, 4, channels // 4)
     x, y, dx, dy = border_start_and_stride(boxes, pool_size)
     image = np.arange(n)[:, None, None]
     border = np.arange(4)
-    best = np.zeros((*x.shape, channels // 4), np.float32)
+    best = np.zeros((*x.shape, channels // 4), real)
     argmax = np.zeros(best.shape, np.int32)
     with np.errstate(all="ignore"):
         for step in range(pool_size + 1):
@@ -87,7 +90,7 @@ def border_align_forward(
             for index, (pixel, weight) in enumerate(corners):
                 term = weight[..., None] * pixels[image, pixel, border]
                 value = term if index == 0 else value + term
-            value = np.where(inside[..., None], value, np.float32(0))
+            value = np.where(inside[..., None], value, real(0))
             better = value > best if step > 0 else np.ones(best.shape, bool)
             best = np.where(better, value, best)
             argmax = np.where(better, np.int32(step), argmax)
@@ -113,7 +116,7 @@ def border_align_backward(
     grad_input = np.zeros((n, height * width, 4, channels))
     start_x, start_y, dx, dy = (a[..., None] for a in border_start_and_stride(boxes, pool_size))
     image, _, border, channel = np.ogrid[:n, :boxes_per_image, :4, :channels]
-    step = np.asarray(argmax_idx).astype(np.float32)
+    step = np.asarray(argmax_idx).astype(COORDINATES.get())
     with np.errstate(all="ignore"):
         inside, corners = _corners(start_y + dy * step, start_x + dx * step, height, width)
         for pixel, weight in corners:

@@ -4,6 +4,8 @@
 from torch import Tensor
 
 from pymluops._descriptor import object_descriptor
+from pymluops._families.carafe import reference
+from pymluops.torch._double import in_double, is_double, pixels
 from pymluops.torch._native_calls import call, nhwc
 
 
@@ -16,6 +18,11 @@ def forward(
     scale_factor: int,
 ) -> None:
     """Call it with NHWC tensors."""
+    if is_double(output):
+        numbers = (kernel_size, group_size, scale_factor)
+        given = (pixels(features), pixels(masks))
+        pixels(output).copy_(in_double(reference.carafe_forward, *given, *numbers))
+        return
     call(
         "mluOpCarafeForward",
         object_descriptor("Carafe", 4, kernel_size, group_size, scale_factor),
@@ -36,6 +43,13 @@ def backward(
     scale_factor: int,
 ) -> None:
     """Call it with NHWC tensors."""
+    if is_double(features):
+        numbers = (kernel_size, group_size, scale_factor)
+        given = (pixels(features), pixels(masks), pixels(grad_output))
+        made = in_double(reference.carafe_backward, *given, *numbers)
+        pixels(grad_features).copy_(made[0])
+        pixels(grad_masks).copy_(made[1])
+        return
     call(
         "mluOpCarafeBackward",
         object_descriptor("Carafe", 4, kernel_size, group_size, scale_factor),

@@ -161,7 +161,7 @@ def carafe(
     Parameters
     ----------
     features : Tensor
-        (N, C, H, W), float32, float16 or bfloat16; C is a multiple of ``group_size``.
+        (N, C, H, W), float32, float16, bfloat16 or float64; C is a multiple of ``group_size``.
     masks : Tensor
         (N, kernel_size^2 * group_size, scale_factor * H, scale_factor * W), the kernels.
     kernel_size : int

@@ -3,6 +3,8 @@
 
 from torch import Tensor
 
+from pymluops._families.deform_roi_pool import reference
+from pymluops.torch._double import in_double, is_double, pixels
 from pymluops.torch._native_calls import array, call, nhwc
 
 
@@ -16,6 +18,11 @@ def forward(
     gamma: float,
 ) -> None:
     """Call it with NHWC features and output."""
+    if is_double(features):
+        numbers = (*output.shape[2:], spatial_scale, sampling_ratio, gamma)
+        given = (pixels(features), rois, offset)
+        pixels(output).copy_(in_double(reference.deform_roi_pool_forward, *given, *numbers))
+        return
     call(
         "mluOpDeformRoiPoolForward",
         *nhwc(features),
@@ -42,6 +49,14 @@ def backward(
     gamma: float,
 ) -> None:
     """Call it with NHWC features and gradients of features and output."""
+    if is_double(features):
+        numbers = (*grad_output.shape[2:], spatial_scale, sampling_ratio, gamma)
+        given = (pixels(grad_output), pixels(features), rois, offset)
+        made = in_double(reference.deform_roi_pool_backward, *given, *numbers)
+        pixels(grad_features).copy_(made[0])
+        if grad_offset is not None:
+            grad_offset.copy_(made[1])
+        return
     call(
         "mluOpDeformRoiPoolBackward",
         *nhwc(grad_output),

@@ -2,7 +2,7 @@
 """Deformable RoI pooling, written from its definition: every sample is taken by itself.
 
 Where the samples lie is computed in float32, one rounding per operation, as the operator defines
-it; their values are summed in float64.
+it, unless COORDINATES says otherwise; their values are summed in float64.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pymluops._families._stand_in import floats, pair, takes_one_image
+from pymluops._families._stand_in import COORDINATES, floats, pair, takes_one_image
 
 _Array = npt.NDArray[Any]
-_F = np.float32
+_Real = np.float32 | np.float64
 _INT_MAX = 2**31 - 1
 
 
@@ -41,8 +41,8 @@ class _Bin:
     pw: int
     y: _Axis
     x: _Axis
-    roi_h: np.float32
-    roi_w: np.float32
+    roi_h: _Real
+    roi_w: _Real
 
     @property
     def count(self) -> int:
@@ -58,7 +58,7 @@ class _Bin:
                 yield rows, cols, weight_y[:, None] * weight_x[None, :]
 
 
-def _grid(bin_size: np.float32, sampling_ratio: int) -> int:
+def _grid(bin_size: _Real, sampling_ratio: int) -> int:
     if sampling_ratio > 0:
         return sampling_ratio
     if np.isnan(bin_size):
@@ -66,7 +66,7 @@ def _grid(bin_size: np.float32, sampling_ratio: int) -> int:
     return int(np.clip(np.ceil(np.float64(bin_size)), 0, _INT_MAX))
 
 
-def _candidates(start: np.float32, bin_size: np.float32, grid: int, extent: int) -> _Array:
+def _candidates(start: _Real, bin_size: _Real, grid: int, extent: int) -> _Array:
     """The numbers of all samples that may lie inside, and some more; not those of a huge RoI."""
     if grid < 1 or not (np.isfinite(start) and np.isfinite(bin_size)):
         return np.arange(0)
@@ -78,17 +78,18 @@ def _candidates(start: np.float32, bin_size: np.float32, grid: int, extent: int)
     return np.arange(int(first), int(last))
 
 
-def _axis(start: np.float32, bin_size: np.float32, grid: int, extent: int) -> _Axis:
-    i = _candidates(start, bin_size, grid, extent).astype(_F)
-    at = start + (i + _F(0.5)) * bin_size / _F(grid)
-    at = at[(at >= -1) & (at <= _F(extent))]
-    clamped = np.maximum(at, _F(0))
+def _axis(start: _Real, bin_size: _Real, grid: int, extent: int) -> _Axis:
+    real = type(start)
+    i: _Array = _candidates(start, bin_size, grid, extent).astype(real)
+    at = start + (i + real(0.5)) * bin_size / real(grid)
+    at = at[(at >= -1) & (at <= real(extent))]
+    clamped = np.maximum(at, real(0))
     low = clamped.astype(np.int64)
     rim = low >= extent - 1
     low[rim] = extent - 1
     high = np.where(rim, low, low + 1)
-    weight_high = np.where(rim, _F(0), clamped - low.astype(_F))
-    weight_low = _F(1) - weight_high
+    weight_high = np.where(rim, real(0), clamped - low.astype(real))
+    weight_low = real(1) - weight_high
     return _Axis(low, high, weight_low.astype(np.float64), weight_high.astype(np.float64), at, grid)
 
 
@@ -102,27 +103,28 @@ def _bins(
     gamma: float,
 ) -> Iterator[_Bin]:
     images, height, width, _ = shape
-    scale, gamma32 = _F(spatial_scale), _F(gamma)
-    for r, roi in enumerate(rois.astype(_F)):
+    real = COORDINATES.get()
+    scale, factor = real(spatial_scale), real(gamma)
+    for r, roi in enumerate(rois.astype(real)):
         if not -1 < roi[0] < images:
             raise ValueError(f"rois: row {r} is of image {roi[0]}, there are {images}")
-        x1, y1, x2, y2 = roi[1:] * scale - _F(0.5)
+        x1, y1, x2, y2 = roi[1:] * scale - real(0.5)
         roi_w, roi_h = x2 - x1, y2 - y1
-        bin_h, bin_w = roi_h / _F(pooled[0]), roi_w / _F(pooled[1])
+        bin_h, bin_w = roi_h / real(pooled[0]), roi_w / real(pooled[1])
         grid_h, grid_w = _grid(bin_h, sampling_ratio), _grid(bin_w, sampling_ratio)
         for ph in range(pooled[0]):
             for pw in range(pooled[1]):
                 x, y = x1, y1
                 if offset is not None:
-                    x = x + gamma32 * roi_w * _F(offset[r, 0, ph, pw])
-                    y = y + gamma32 * roi_h * _F(offset[r, 1, ph, pw])
+                    x = x + factor * roi_w * real(offset[r, 0, ph, pw])
+                    y = y + factor * roi_h * real(offset[r, 1, ph, pw])
                 yield _Bin(
                     r,
                     int(roi[0]),
                     ph,
                     pw,
-                    _axis(y + _F(ph) * bin_h, bin_h, grid_h, height),
-                    _axis(x + _F(pw) * bin_w, bin_w, grid_w, width),
+                    _axis(y + real(ph) * bin_h, bin_h, grid_h, height),
+                    _axis(x + real(pw) * bin_w, bin_w, grid_w, width),
                     roi_h,
                     roi_w,
                 )
@@ -186,7 +188,7 @@ def deform_roi_pool_backward(
             if grad_offset is not None:
                 for axis, slope in enumerate(_slopes(b, image[b.image])):
                     size = (b.roi_w, b.roi_h)[axis]
-                    scale = np.float64(_F(gamma) * size) if slope.size else 0.0
+                    scale = np.float64(type(size)(gamma) * size) if slope.size else 0.0
                     grad_offset[b.roi, axis, b.ph, b.pw] = scale * (g * slope).sum()
     return grad_input, grad_offset
 

@@ -193,7 +193,7 @@ def deform_roi_pool(
     Parameters
     ----------
     input : Tensor
-        (N, C, H, W), float32, float16 or bfloat16.
+        (N, C, H, W), float32, float16, bfloat16 or float64.
     rois : Tensor
         (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient. In float32
         beside a float16 or bfloat16 ``input`` coordinates are not rounded.

@@ -11,19 +11,14 @@ from torch import Tensor
 
 from pymluops._families.masked import native
 from pymluops.torch._operators import define
-from pymluops.torch._tensors import COMPUTE_DTYPES, new_memory, to_dense
-
-
-def compute_dtype(tensor: Tensor) -> torch.dtype:
-    """Return what is computed in: float32 for half, of which torch multiplies matrices slowly."""
-    return torch.promote_types(COMPUTE_DTYPES[tensor.dtype], torch.float32)
+from pymluops.torch._tensors import new_memory, to_dense, wide_dtype
 
 
 def im2col(
     image: Tensor, positions: Tensor, kernel_h: int, kernel_w: int, pad_h: int, pad_w: int
 ) -> Tensor:
     """Return the windows of a (1, C, H, W) image: a column of (C, *kernel) values for each."""
-    dtype = compute_dtype(image)
+    dtype = wide_dtype(image)
     columns = _im2col_fake(image, positions, kernel_h, kernel_w)
     places = positions.to(torch.int32).contiguous()
     native.im2col(to_dense(image, dtype), places, columns, (kernel_h, kernel_w), (pad_h, pad_w))
@@ -34,7 +29,7 @@ def _im2col_fake(
     image: Tensor, positions: Tensor, kernel_h: int, kernel_w: int, *pad: int
 ) -> Tensor:
     shape = (image.shape[1] * kernel_h * kernel_w, positions.shape[1])
-    return new_memory(shape, dtype=compute_dtype(image), device=image.device)
+    return new_memory(shape, dtype=wide_dtype(image), device=image.device)
 
 
 def col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
@@ -47,7 +42,7 @@ def col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tenso
 
 def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
     shape = (1, columns.shape[0], height, width)
-    return new_memory(shape, dtype=compute_dtype(columns), device=columns.device)
+    return new_memory(shape, dtype=wide_dtype(columns), device=columns.device)
 
 
 masked_im2col = define(

@@ -3,6 +3,8 @@
 
 from torch import Tensor
 
+from pymluops._families.masked import reference
+from pymluops.torch._double import in_double, is_double
 from pymluops.torch._native_calls import array, call, nchw, rows, workspace
 
 
@@ -14,6 +16,10 @@ def im2col(
     padding: tuple[int, int],
 ) -> None:
     """Call it with NCHW features and with int32 positions, one row of each coordinate."""
+    if is_double(features):
+        given = (features, *positions, *kernel_size, *padding)
+        data_col.copy_(in_double(reference.masked_im2col_forward, *given))
+        return
     features_args, col_args = nchw(features), array(data_col)
     h_args, w_args = rows(positions)
     pointer, size = workspace(
@@ -39,6 +45,10 @@ def im2col(
 
 def col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
     """Call it with an NCHW image and positions as above; what no column names becomes 0."""
+    if is_double(col):
+        given = (col, *positions, *image.shape[2:])
+        image.copy_(in_double(reference.masked_col2im_forward, *given))
+        return
     col_args, image_args = array(col), nchw(image)
     h_args, w_args = rows(positions)
     pointer, size = workspace(

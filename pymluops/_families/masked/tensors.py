@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pymluops._families.masked.columns import col2im, compute_dtype, im2col
+from pymluops._families.masked.columns import col2im, im2col
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -23,6 +23,7 @@ from pymluops.torch._tensors import (
     pair,
     require,
     spec,
+    wide_dtype,
 )
 
 # ------------------------------------------------------------------------------- the operators
@@ -122,7 +123,7 @@ def _forward(
         return new_zeros(shape, features)
     if shape[2] < mask.shape[1] or shape[3] < mask.shape[2]:
         sites.check_inside(shape)
-    dtype = compute_dtype(features)
+    dtype = wide_dtype(features)
     result = _convolve(
         features,
         sites,
@@ -266,7 +267,7 @@ def masked_conv2d(
     Parameters
     ----------
     features : Tensor
-        (1, C, H, W), float32, float16 or bfloat16.
+        (1, C, H, W), float32, float16, bfloat16 or float64.
     mask : Tensor
         (1, H, W), of any dtype: the output is computed where it is positive. It gets no gradient.
     weight : Tensor

@@ -6,15 +6,36 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pymluops._families.nms import reference
 from pymluops._families.nms.arrays import descriptor
 from pymluops.capi import ffi
+from pymluops.torch._double import in_double, is_double
 from pymluops.torch._native_calls import array, call
+
+_METHODS = ("hard", "linear", "gaussian")
 
 
 def select(
     boxes: Tensor, scores: Tensor, labels: Tensor | None, parameters: tuple[Any, ...]
 ) -> tuple[Tensor, Tensor]:
     """Call it with contiguous tensors, and return the indices, and the scores at selection."""
+    if is_double(boxes):
+        method, _, limit, iou_threshold, score_threshold, offset, sigma = parameters
+        kinds = torch.zeros(len(scores), dtype=torch.int32) if labels is None else labels
+        made: tuple[Tensor, Tensor] = in_double(
+            reference.batched_nms,
+            boxes,
+            scores,
+            kinds,
+            iou_threshold=iou_threshold,
+            score_threshold=score_threshold,
+            max_output_size=limit,
+            offset=offset,
+            method=_METHODS[method],
+            sigma=sigma,
+            return_scores=True,
+        )
+        return made
     room = (min(boxes.shape[0], parameters[2]),)
     kept, at_selection = torch.empty(room, dtype=torch.int32), torch.empty(room)
     size = ffi.new("int32_t *")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nms in plain NumPy: boxes are compared one by one, in float32 as the contract says."""
+"""Nms in plain NumPy: boxes are compared one by one, in float32 as the contract says.
+
+COORDINATES may say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_Floats = npt.NDArray[np.float32]
+from pymluops._families._stand_in import COORDINATES
+
+_Real = np.float32 | np.float64
+_Floats = npt.NDArray[Any]
 
 
 def nms(
@@ -55,15 +61,16 @@ def batched_nms(
     return_scores: bool = False,
 ) -> Any:
     """Select boxes of each label by falling score, as `pymluops.batched_nms` does."""
-    corners = _corners(np.asarray(boxes, np.float32).reshape(-1, 4), box_mode)
-    now = np.array(scores, np.float32)
+    real = COORDINATES.get()
+    corners = _corners(np.asarray(boxes, real).reshape(-1, 4), box_mode)
+    now = np.array(scores, real)
     kinds = np.asarray(labels)
-    least = np.float32(-np.inf if score_threshold is None else score_threshold)
+    least = real(-np.inf if score_threshold is None else score_threshold)
     limit = len(now) if max_output_size is None else max_output_size
-    extra, threshold = np.float32(offset), np.float32(iou_threshold)
+    extra, threshold = real(offset), real(iou_threshold)
     kept: list[int] = []
-    at_selection: list[np.float32] = []
-    left = now > least
+    at_selection: list[_Real] = []
+    left: npt.NDArray[np.bool_] = np.greater(now, least)
     while left.any() and len(kept) < limit:
         candidates = np.flatnonzero(left)
         best = candidates[np.argmax(now[candidates])]
@@ -76,37 +83,36 @@ def batched_nms(
             if method == "hard" or (method == "gaussian" and sigma == 0):
                 left[others[iou > threshold]] = False
                 continue
-            now[others] = _decayed(now[others], iou, method, threshold, np.float32(sigma))
+            now[others] = _decayed(now[others], iou, method, threshold, real(sigma))
             left &= now > least
     indices = np.array(kept, np.int64)
-    return (indices, np.array(at_selection, np.float32)) if return_scores else indices
+    return (indices, np.array(at_selection, real)) if return_scores else indices
 
 
 def _corners(boxes: _Floats, box_mode: str) -> _Floats:
     low, high = boxes[:, :2], boxes[:, 2:]
     with np.errstate(invalid="ignore", over="ignore"):
         if box_mode != "corners":
-            low = low - np.float32(0.5) * high
+            low = low - low.dtype.type(0.5) * high
             high = low + high
         flipped = low > high
     return np.concatenate([np.where(flipped, high, low), np.where(flipped, low, high)], 1)
 
 
-def _iou(box: _Floats, others: _Floats, extra: np.float32) -> _Floats:
+def _iou(box: _Floats, others: _Floats, extra: _Real) -> _Floats:
     with np.errstate(invalid="ignore", over="ignore", divide="ignore", under="ignore"):
         shared = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2]) + extra
-        both = np.maximum(shared, np.float32(0)).prod(1)
+        both = np.maximum(shared, type(extra)(0)).prod(1)
         area = (box[2:] - box[:2] + extra).prod()
         areas = (others[:, 2:] - others[:, :2] + extra).prod(1)
         iou: _Floats = both / (area + areas - both)
     return iou
 
 
-def _decayed(
-    scores: _Floats, iou: _Floats, method: str, threshold: np.float32, sigma: np.float32
-) -> _Floats:
+def _decayed(scores: _Floats, iou: _Floats, method: str, threshold: _Real, sigma: _Real) -> _Floats:
+    real = type(threshold)
     if method == "linear":
-        return np.where(iou >= threshold, scores * (np.float32(1) - iou), scores)
-    exponent = -(iou * iou) / (np.float32(2) * sigma)
-    weight = np.exp(exponent.astype(np.float64)).astype(np.float32)
+        return np.where(iou >= threshold, scores * (real(1) - iou), scores)
+    exponent = -(iou * iou) / (real(2) * sigma)
+    weight = np.exp(exponent.astype(np.float64)).astype(real)
     return np.where(np.isnan(iou), scores, scores * weight)

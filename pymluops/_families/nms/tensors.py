@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pymluops._families.nms import native
 from pymluops.torch._operators import define
-from pymluops.torch._tensors import Spec, check_dims, check_extents, require, spec
+from pymluops.torch._tensors import Spec, check_dims, check_extents, require, spec, wide_dtype
 
 _METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
 _NO_LIMIT = 2**31 - 1
@@ -50,11 +50,15 @@ def _select(
     given = None if labels is None else spec(labels)
     _check("nms", spec(boxes), spec(scores), given)
     if boxes.shape[0] == 0:
-        return torch.empty(0, dtype=torch.int64), torch.empty(0)
+        return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=_wide(boxes, scores))
     parameters = (method, 0, max_num, iou_threshold, score_threshold, float(offset), sigma)
-    wide = (boxes.to(torch.float32), scores.to(torch.float32))
+    wide = (boxes.to(_wide(boxes, scores)), scores.to(_wide(boxes, scores)))
     kinds = None if labels is None else labels.to(torch.int32).contiguous()
     return native.select(wide[0].contiguous(), wide[1].contiguous(), kinds, parameters)
+
+
+def _wide(boxes: Tensor, scores: Tensor) -> torch.dtype:
+    return torch.promote_types(wide_dtype(boxes), wide_dtype(scores))
 
 
 def _select_fake(
@@ -62,7 +66,9 @@ def _select_fake(
 ) -> tuple[Tensor, Tensor]:
     _check("nms", spec(boxes), spec(scores), None if labels is None else spec(labels))
     count = torch.library.get_ctx().new_dynamic_size()
-    return boxes.new_empty(count, dtype=torch.int64), boxes.new_empty(count, dtype=torch.float32)
+    return boxes.new_empty(count, dtype=torch.int64), boxes.new_empty(
+        count, dtype=_wide(boxes, scores)
+    )
 
 
 def _mark_results(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -83,9 +89,10 @@ _nms = define(
 )
 
 
-def _below(number: float) -> float:
-    """Return the next smaller float32: `x > _below(y)` means `x >= y`."""
-    return float(np.nextafter(np.float32(number), np.float32(-np.inf)))
+def _below(number: float, dtype: torch.dtype) -> float:
+    """Return the next smaller number of a dtype: `x > _below(y)` means `x >= y`."""
+    real = np.float64 if dtype is torch.float64 else np.float32
+    return float(np.nextafter(real(number), real(-np.inf)))
 
 
 def _soft(
@@ -96,15 +103,16 @@ def _soft(
     method: int,
 ) -> tuple[Tensor, Tensor]:
     iou_threshold, sigma, min_score, offset = numbers
+    dtype = _wide(boxes, scores)
     if method == 0:  # it removes boxes with an IoU of the threshold too
-        iou_threshold = _below(iou_threshold)
+        iou_threshold = _below(iou_threshold, dtype)
     # sigma is twice that of the library; scores equal to the smallest one stay.
     selected: tuple[Tensor, Tensor] = _nms(
         boxes,
         scores,
         labels,
         iou_threshold,
-        _below(min_score),
+        _below(min_score, dtype),
         _NO_LIMIT,
         offset,
         method,
@@ -153,7 +161,7 @@ def nms(
     Parameters
     ----------
     boxes : Tensor
-        (n, 4), corners (x1, y1, x2, y2); float32, float16 or bfloat16, or a NumPy array.
+        (n, 4), corners (x1, y1, x2, y2); float32, float16, bfloat16 or float64, or a NumPy array.
     scores : Tensor
         (n,).
     iou_threshold : float

@@ -24,6 +24,7 @@ from pymluops.torch._tensors import (
     require,
     spec,
     to_nhwc,
+    wide_dtype,
 )
 
 _PSA_TYPES = {"collect": 0, "distribute": 1}
@@ -58,8 +59,9 @@ def _forward(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
     shape = _output_shape(spec(input), psa_type, h_mask, w_mask)
     if input.numel() == 0:
         return new_zeros(shape, input)
-    output = new_nhwc(shape, torch.float32)
-    native.forward(to_nhwc(input, torch.float32), output, psa_type, h_mask, w_mask)
+    dtype = wide_dtype(input)
+    output = new_nhwc(shape, dtype)
+    native.forward(to_nhwc(input, dtype), output, psa_type, h_mask, w_mask)
     return as_input(output, input)
 
 
@@ -74,8 +76,9 @@ def _backward(
     grad_input = _backward_fake(grad_output, psa_type, h_mask, w_mask, channels_last)
     if grad_input.numel() == 0:
         return grad_input
-    result = new_nhwc(grad_input.shape, torch.float32)
-    native.backward(to_nhwc(grad_output, torch.float32), result, psa_type, h_mask, w_mask)
+    dtype = wide_dtype(grad_output)
+    result = new_nhwc(grad_input.shape, dtype)
+    native.backward(to_nhwc(grad_output, dtype), result, psa_type, h_mask, w_mask)
     return as_input(result, grad_input)
 
 
@@ -124,7 +127,7 @@ def psa_mask(input: Tensor, psa_type: int, mask_size: int | tuple[int, int]) -> 
     Parameters
     ----------
     input : Tensor
-        (N, h_mask * w_mask, H, W), float32, float16 or bfloat16.
+        (N, h_mask * w_mask, H, W), float32, float16, bfloat16 or float64.
     psa_type : int
         0 collects: channel ``th * W + tw`` of a pixel says how it attends to pixel (th, tw).
         1 distributes: channel ``h * W + w`` of a pixel says how pixel (h, w) attends to it.
