@@ -12,6 +12,7 @@ import pymluops.torch as ours
 
 
 @pytest.mark.filterwarnings("ignore:.*autograd.function.Function.* should not be instantiated")
+@pytest.mark.filterwarnings("ignore:This overload of addmm is deprecated")
 def test_compile_of_what_calls_the_compiled_module() -> None:
     function = sys.modules["mmcv.ops.masked_conv"].MaskedConv2dFunction.apply
     compiled = torch.compile(function, backend="aot_eager")
