@@ -26,6 +26,8 @@ from pymluops.errors import AllocFailedError, BadParamError, bad_type, bad_value
 
 # Two sizes: one number for both, or two.
 Size: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None
+# One number for all sizes, or a number for each.
+Sizes: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...]
 
 # The library refuses tensors of this many elements or more.
 TOO_MANY = 2**31
@@ -138,11 +140,17 @@ class Arguments:
         for other, given in (first, second):
             if given is not default:
                 self.refuse(name, f"given beside {other}, expected one of them")
+        height, width = self.sizes(name, value)
+        return height, width
+
+    def sizes(self, name: str, value: Sizes, counts: tuple[int, ...] = (2,)) -> tuple[int, ...]:
+        """Return sizes that are given as one number for all, or as one of these counts."""
         if not isinstance(value, tuple | list):
-            value = value, value
-        if len(value) != 2:
-            self.refuse(name, f"{len(value)} numbers given, expected one or two")
-        return self.integer(name, value[0]), self.integer(name, value[1])
+            return (self.integer(name, value),) * counts[0]
+        if len(value) not in counts:
+            expected = " or ".join({2: "two", 4: "four"}[count] for count in counts)
+            self.refuse(name, f"{len(value)} numbers given, expected one or {expected}")
+        return tuple(self.integer(name, each) for each in value)
 
     # --------------------------------------------------------------------------------- arrays
 

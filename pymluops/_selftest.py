@@ -126,4 +126,6 @@ def _handle(isa: str) -> Iterator[pymluops.Handle]:
 
 
 def _tuple(results: Any) -> tuple[Array, ...]:
-    return results if isinstance(results, tuple) else (results,)
+    """Return the results that there are: None stands for the gradient of what was not given."""
+    several = results if isinstance(results, tuple) else (results,)
+    return tuple(result for result in several if result is not None)

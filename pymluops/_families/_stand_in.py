@@ -68,11 +68,13 @@ def takes_one_image(
             if np.ndim(given[names[0]]) != 3:
                 return function(**given)
             for name in names:
-                given[name] = np.asarray(given[name])[None]
+                if given.get(name) is not None:
+                    given[name] = np.asarray(given[name])[None]
             made = function(**given)
             if not isinstance(made, tuple):
                 return made[0] if results else made
-            return tuple(r[0] if i in results else r for i, r in enumerate(made))
+            batches = (i in results and r is not None for i, r in enumerate(made))
+            return tuple(r[0] if batch else r for r, batch in zip(made, batches, strict=True))
 
         return wrapped
 
