@@ -14,6 +14,11 @@ from pymluops._config import version as __version__
 from pymluops._descriptor import TensorDescriptor
 from pymluops._families.border_align.arrays import border_align_backward, border_align_forward
 from pymluops._families.carafe.arrays import carafe_backward, carafe_forward
+from pymluops._families.dcn.arrays import (
+    deform_conv_backward_data,
+    deform_conv_backward_weight,
+    deform_conv_forward,
+)
 from pymluops._families.deform_roi_pool.arrays import (
     deform_roi_pool_backward,
     deform_roi_pool_forward,
@@ -57,6 +62,9 @@ __all__ = [
     "carafe_backward",
     "carafe_forward",
     "default_handle",
+    "deform_conv_backward_data",
+    "deform_conv_backward_weight",
+    "deform_conv_forward",
     "deform_roi_pool_backward",
     "deform_roi_pool_forward",
     "get_num_threads",
