@@ -17,6 +17,13 @@ except ModuleNotFoundError as error:
 from pymluops._families.border_align.tensors import BorderAlign, border_align
 from pymluops._families.carafe.modules import CARAFE, CARAFENaive, CARAFEPack
 from pymluops._families.carafe.tensors import carafe, carafe_naive
+from pymluops._families.dcn.modules import (
+    DeformConv2d,
+    DeformConv2dPack,
+    ModulatedDeformConv2d,
+    ModulatedDeformConv2dPack,
+)
+from pymluops._families.dcn.tensors import deform_conv2d, modulated_deform_conv2d
 from pymluops._families.deform_roi_pool.modules import (
     DeformRoIPool,
     DeformRoIPoolPack,
@@ -33,17 +40,23 @@ __all__ = [
     "BorderAlign",
     "CARAFENaive",
     "CARAFEPack",
+    "DeformConv2d",
+    "DeformConv2dPack",
     "DeformRoIPool",
     "DeformRoIPoolPack",
     "MaskedConv2d",
+    "ModulatedDeformConv2d",
+    "ModulatedDeformConv2dPack",
     "ModulatedDeformRoIPoolPack",
     "PSAMask",
     "batched_nms",
     "border_align",
     "carafe",
     "carafe_naive",
+    "deform_conv2d",
     "deform_roi_pool",
     "masked_conv2d",
+    "modulated_deform_conv2d",
     "nms",
     "psa_mask",
     "soft_nms",
