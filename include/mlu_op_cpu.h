@@ -132,6 +132,37 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuConvertLayout(mluOpHandle_t handle,
                                                   const mluOpTensorDescriptor_t output_desc,
                                                   void *output);
 
+/**
+ * mluOpPsamaskForward on images in NCHW: channels are planes, and nothing is converted.
+ *
+ * @param psa_type  0 collects, 1 distributes.
+ * @param x_desc    [N, h_mask*w_mask, H, W], NCHW, float, packed.
+ * @param y_desc    [N, H*W, H, W], NCHW, float, packed.
+ *
+ * With the target (th, tw) = (h + u - (h_mask-1)/2, w + v - (w_mask-1)/2) on the map,
+ * collect:    y[n, th*W + tw, h, w] = x[n, u*w_mask + v, h, w]
+ * distribute: y[n, h*W + w, th, tw] = x[n, u*w_mask + v, h, w]
+ * and y is 0 everywhere else. The result has the bits of mluOpPsamaskForward on converted images.
+ *
+ * @return As mluOpPsamaskForward; MLUOP_STATUS_BAD_PARAM for layouts other than NCHW.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwForward(
+    mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t x_desc, const void *x,
+    const int h_mask, const int w_mask, const mluOpTensorDescriptor_t y_desc, void *y);
+
+/**
+ * mluOpPsamaskBackward on images in NCHW: the gradient of mluOpCpuPsamaskNchwForward.
+ *
+ * @param dy_desc  [N, H*W, H, W], NCHW, float, packed: the gradient of y.
+ * @param dx_desc  [N, h_mask*w_mask, H, W], NCHW, float, packed. Each element takes the one of dy
+ *                 that the forward function wrote from there, and 0 where that is not on the map.
+ *
+ * @return As mluOpPsamaskBackward; MLUOP_STATUS_BAD_PARAM for layouts other than NCHW.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
+    mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t dy_desc, const void *dy,
+    const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void *dx);
+
 /*
  * How large the last-level cache is, a handle learns from the system when it is created. Results of
  * calls that read and write more than half of it, or more than 48 MiB, are written past the caches.

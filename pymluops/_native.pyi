@@ -644,6 +644,30 @@ class _Lib:
         output: CData,
         /,
     ) -> int: ...
+    def mluOpCpuPsamaskNchwForward(
+        self,
+        handle: CData,
+        psa_type: int,
+        x_desc: CData,
+        x: CData,
+        h_mask: int,
+        w_mask: int,
+        y_desc: CData,
+        y: CData,
+        /,
+    ) -> int: ...
+    def mluOpCpuPsamaskNchwBackward(
+        self,
+        handle: CData,
+        psa_type: int,
+        dy_desc: CData,
+        dy: CData,
+        h_mask: int,
+        w_mask: int,
+        dx_desc: CData,
+        dx: CData,
+        /,
+    ) -> int: ...
     def mluOpCpuNmsByLabel(
         self,
         handle: CData,

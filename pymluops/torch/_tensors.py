@@ -157,6 +157,12 @@ def new_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     return new_memory(shape, dtype=dtype, memory_format=torch.channels_last)
 
 
+def new_dense(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Allocate a contiguous result."""
+    check_size(shape)
+    return new_memory(shape, dtype=dtype)
+
+
 def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor in channels_last and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and _is_nhwc(tensor) and _aligned(tensor):
@@ -168,8 +174,7 @@ def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor contiguous and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and tensor.is_contiguous():
         return tensor if _aligned(tensor) else tensor.clone()
-    check_size(tensor.shape)
-    return _moved(tensor, new_memory(tensor.shape, dtype=dtype))
+    return _moved(tensor, new_dense(tensor.shape, dtype))
 
 
 def _aligned(tensor: Tensor) -> bool:

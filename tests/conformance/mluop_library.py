@@ -27,9 +27,6 @@ NUMPY_TYPES = {
     "BOOL": np.uint8,
 }
 
-# Found in this library only: its text is compared where a library has it.
-ERROR_MESSAGE = "const char *mluOpCpuGetLastErrorMessage(void);"
-
 
 def declarations(header: str) -> str:
     """Return what a header says between "cdef begin" and "cdef end"."""
@@ -44,7 +41,7 @@ class Library:
 
     def __init__(self, mluop_path: Path, cnrt_path: Path | None = None) -> None:
         self.ffi = cffi.FFI()
-        self.ffi.cdef(declarations("cnrt.h") + declarations("mlu_op.h") + ERROR_MESSAGE)
+        self.ffi.cdef("".join(map(declarations, ("cnrt.h", "mlu_op.h", "mlu_op_cpu.h"))))
         self.mluop = self.ffi.dlopen(str(mluop_path))
         self.cnrt = self._load_runtime(mluop_path, cnrt_path)
         self.handle = self.make("mluOpCreate")
@@ -60,6 +57,10 @@ class Library:
     def function(self, name: str):
         """Return a function of the library, or of its runtime."""
         return getattr(self.cnrt if name.startswith("cnrt") else self.mluop, name)
+
+    def has(self, name: str) -> bool:
+        """Tell whether the library has a function: those of mlu_op_cpu.h are its own affair."""
+        return hasattr(self.mluop, name)
 
     def parameters(self, name: str) -> tuple:
         """Return the types of the parameters of a function."""
@@ -82,8 +83,9 @@ class Library:
 
     def message(self) -> str | None:
         """Return the text of the last error, or None if the library has no such texts."""
-        function = getattr(self.mluop, "mluOpCpuGetLastErrorMessage", None)
-        return None if function is None else self.ffi.string(function()).decode()
+        if not self.has("mluOpCpuGetLastErrorMessage"):
+            return None
+        return self.ffi.string(self.mluop.mluOpCpuGetLastErrorMessage()).decode()
 
     def address(self, value: int):
         return self.ffi.cast("void *", value)

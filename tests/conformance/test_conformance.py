@@ -32,6 +32,8 @@ SCRIPTS = [(name, script) for name, data in DATA.items() for script in read_scri
     ("table", "case"), OPERATOR_CASES, ids=[f"{t.function}: {c.name}" for t, c in OPERATOR_CASES]
 )
 def test_operator(library, table, case):
+    if table.function.startswith("mluOpCpu") and not library.has(table.function):
+        pytest.skip("this library adds no such function to the mluOp API")
     if case.status != "SUCCESS":
         run_case(library, table, table.base_case())  # what is broken next is a valid call
     run_case(library, table, case)

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
 import pymluops.torch as ours
+from pymluops._families.psamask import native
+from pymluops.torch import _tensors
 
 
 def test_psa_mask_numbers() -> None:
@@ -21,6 +23,30 @@ def test_psa_mask_numbers() -> None:
     # Pixel 0 attends to itself by mask value 1 and to pixel 1 by value 2; pixel 1 by 0 and 1.
     assert collected.view(2, 2).tolist() == [[3, 2], [5, 4]]
     assert ours.psa_mask(x, 1, (1, 3)).view(2, 2).tolist() == [[3, 5], [2, 4]]
+
+
+@pytest.mark.parametrize("gradient_in", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("psa_type", [0, 1])
+def test_contiguous_tensors_stay_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, psa_type: int, gradient_in: torch.memory_format
+) -> None:
+    x = torch.randn(2, 5 * 9, 6, 7, requires_grad=True)
+    y = ours.psa_mask(x, psa_type, (5, 9))
+    gradient = torch.randn_like(y).contiguous(memory_format=gradient_in)
+    (dx,) = torch.autograd.grad(y, x, gradient)
+    last = x.detach().contiguous(memory_format=torch.channels_last).requires_grad_()
+    y_last = ours.psa_mask(last, psa_type, (5, 9))
+    (dx_last,) = torch.autograd.grad(y_last, last, gradient)
+    assert y.is_contiguous()
+    assert dx.is_contiguous()
+    assert torch.equal(y, y_last)
+    assert torch.equal(dx, dx_last)
+
+    called = []
+    monkeypatch.setattr(native, "call", lambda function, *arguments: called.append(function))
+    monkeypatch.setattr(_tensors, "call", lambda function, *arguments: called.append(function))
+    torch.autograd.grad(ours.psa_mask(x, psa_type, (5, 9)), x, torch.zeros(y.shape))
+    assert called == ["mluOpCpuPsamaskNchwForward", "mluOpCpuPsamaskNchwBackward"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/contract.h"
-#include "families/psamask/job.h"
 #include "families/psamask/kernels.h"
+#include "families/psamask/plan.h"
 
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
-enum {
-  BYTE_COST = 76,       /* in picoseconds */
-  NEAR_BYTES = 1 << 21, /* so near that a prefetch costs more than the wait */
-  LINES_BYTES = 5 << 20 /* from here on, whole lines are the better way to distribute */
-};
+enum { LINES_BYTES = 5 << 20 /* from here on, whole lines are the better way to distribute */ };
 
 static const struct mluop_rule rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
@@ -43,32 +38,15 @@ static const struct mluop_rule backward_data_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-/* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
-   the lines where they begin. */
-static int64_t moved_bytes(const struct psamask_args *a, bool forward) {
-  const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
-  const int64_t row = mluop_min(a->w_mask, forward ? a->W + 16 : a->W);
-  const int64_t floats = target + mluop_min(a->h_mask, a->H) * row;
-  return a->N * a->H * a->W * floats * (int64_t)sizeof(float);
-}
-
 static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
   mluOpHandle_t handle = call->handle;
   mluop_kernel *const *const all[2][2] = {{psamask_collect_backward, psamask_distribute_backward},
                                           {psamask_collect_forward, psamask_distribute_forward}};
-  struct psamask_args args = {
-      .source = source,
-      .target = target,
-      .N = mluop_extent(call, 'N'),
-      .H = mluop_extent(call, 'H'),
-      .W = mluop_extent(call, 'W'),
-      .h_mask = mluop_integer_of(call, "h_mask"),
-      .w_mask = mluop_integer_of(call, "w_mask"),
-  };
+  struct psamask_args args = psamask_args_of(call, source, target);
   const int64_t row = forward ? args.H * args.W : args.h_mask * args.w_mask;
   if (row == 0) return;
   const bool distributes = mluop_integer_of(call, "psa_type") == 1;
-  const int64_t moved = moved_bytes(&args, forward);
+  const int64_t moved = psamask_moved_bytes(&args, forward);
   struct mluop_job job = {.kernel = all[forward][distributes][handle->isa],
                           .args = &args,
                           .count = args.N * args.H * args.W,

@@ -17,6 +17,11 @@ struct psamask_args {
 };
 
 /* Bytes of scratch that the kernels need for each thread to stream. */
-enum { PSAMASK_COLLECT_SCRATCH = 1 << 12, PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19 };
+enum {
+  PSAMASK_COLLECT_SCRATCH = 1 << 12,
+  PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19,
+  PSAMASK_NCHW_SCRATCH = 1 << 18,
+  PSAMASK_NCHW_SPARE = 32 /* floats of each plane that are there, more than those of its rows */
+};
 
 #endif /* MLUOP_FAMILIES_PSAMASK_JOB_H_ */

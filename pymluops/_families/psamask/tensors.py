@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from pymluops.torch._tensors import (
     as_input,
     check_dims,
     memory_format,
+    new_dense,
     new_memory,
     new_nhwc,
     new_tensor,
@@ -23,9 +24,13 @@ from pymluops.torch._tensors import (
     pair,
     require,
     spec,
+    to_dense,
     to_nhwc,
     wide_dtype,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PSA_TYPES = {"collect": 0, "distribute": 1}
 
@@ -55,13 +60,20 @@ def _output_shape(
     return n, h * w, h, w
 
 
+def _made(given: Tensor, shape: Sequence[int], channels_last: bool) -> tuple[Tensor, Tensor]:
+    """Return what is given, and memory for a result, in the layout and dtype to compute in."""
+    dtype = wide_dtype(given)
+    result = (new_nhwc if channels_last else new_dense)(shape, dtype)
+    return (to_nhwc if channels_last else to_dense)(given, dtype), result
+
+
 def _forward(input: Tensor, psa_type: int, h_mask: int, w_mask: int) -> Tensor:
     shape = _output_shape(spec(input), psa_type, h_mask, w_mask)
     if input.numel() == 0:
         return new_zeros(shape, input)
-    dtype = wide_dtype(input)
-    output = new_nhwc(shape, dtype)
-    native.forward(to_nhwc(input, dtype), output, psa_type, h_mask, w_mask)
+    channels_last = memory_format(input) is torch.channels_last
+    x, output = _made(input, shape, channels_last)
+    native.forward(x, output, psa_type, h_mask, w_mask, channels_last)
     return as_input(output, input)
 
 
@@ -76,9 +88,8 @@ def _backward(
     grad_input = _backward_fake(grad_output, psa_type, h_mask, w_mask, channels_last)
     if grad_input.numel() == 0:
         return grad_input
-    dtype = wide_dtype(grad_output)
-    result = new_nhwc(grad_input.shape, dtype)
-    native.backward(to_nhwc(grad_output, dtype), result, psa_type, h_mask, w_mask)
+    dy, result = _made(grad_output, grad_input.shape, channels_last)
+    native.backward(dy, result, psa_type, h_mask, w_mask, channels_last)
     return as_input(result, grad_input)
 
 
