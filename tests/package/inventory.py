@@ -47,7 +47,7 @@ PLACES = (
     Place(
         "c_src/families/thing/*api.c",
         "rule table, argument struct, jobs; no arithmetic",
-        (r"\bCNAME\(", r"struct mluop_rule \w+\[\]"),
+        (r"\bCNAME\(", r"struct mluop_rule \w+\[\]", r"\.gen_case =", r"\bmluop_end_call\("),
     ),
     Place(
         "c_src/families/thing/plain.c",
@@ -74,6 +74,11 @@ PLACES = (
         "pymluops/_families/thing/cases.py",
         "a small valid call of each operator, which tests bend; calls that `selftest` compares",
         (r'"CNAME"', r'Trial\(\s*"PYNAME"'),
+    ),
+    Place(
+        "pymluops/_families/thing/gen_case.py",
+        "its MLU-OPS test cases for `pymluops case`: tensors, parameters, sizes",
+        (r'"CNAME"',),
     ),
     Place(
         "pymluops/_families/thing/scene.py",
