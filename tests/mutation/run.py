@@ -138,19 +138,20 @@ def cases_for(mutant: dict) -> str:
     path = Path(mutant["file"])
     if "families" not in path.parts:
         return ""
-    family = path.parent.name.replace("_", "")
-    return family + path.stem.removesuffix("api").replace("_", "")
+    operator = path.stem.removesuffix("api") if path.stem.endswith("api") else ""
+    return (path.parent.name + operator).replace("_", "")
 
 
 def every_rule() -> list[dict]:
     """Each row of each table: removed, with another status, and swapped with the next one."""
     found = []
-    for path in sorted((ROOT / "c_src/families").glob("*/*api.[ch]")):
+    for path in sorted((ROOT / "c_src/families").glob("*/*.[ch]")):
         text = path.read_text()
         for table in re.findall(r"struct mluop_rule (\w+)\[\]", text):
             rows = [words_of(row) for row in rows_of(text, table)]
             for row, following in zip(rows, [*rows[1:], None], strict=True):
-                label = f"{path.stem} {table}: {' '.join(row.split()[2:])}"
+                place = f"{path.parent.name}/{path.stem} {table}"
+                label = f"{place}: {' '.join(row.split()[2:])}"
                 entry = {"file": str(path.relative_to(ROOT)), "table": table}
                 other = "NOT_SUPPORTED" if "BAD_PARAM" in row else "BAD_PARAM"
                 found.append({"name": f"{label}, removed", "remove": row, **entry})

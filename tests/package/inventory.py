@@ -46,8 +46,13 @@ PLACES = (
     ),
     Place(
         "c_src/families/thing/*api.c",
-        "rule table, argument struct, jobs; no arithmetic",
-        (r"\bCNAME\(", r"struct mluop_rule \w+\[\]", r"\.gen_case =", r"\bmluop_end_call\("),
+        "argument struct, checks, jobs; no arithmetic",
+        (r"\bCNAME\(",),
+    ),
+    Place(
+        "c_src/families/thing/*.c",
+        "the checks as a rule table: in `api.c`, or in `checks.c` beside it",
+        (r"struct mluop_rule \w+\[\]",),
     ),
     Place(
         "c_src/families/thing/plain.c",
@@ -74,11 +79,6 @@ PLACES = (
         "pymluops/_families/thing/cases.py",
         "a small valid call of each operator, which tests bend; calls that `selftest` compares",
         (r'"CNAME"', r'Trial\(\s*"PYNAME"'),
-    ),
-    Place(
-        "pymluops/_families/thing/gen_case.py",
-        "its MLU-OPS test cases for `pymluops case`: tensors, parameters, sizes",
-        (r'"CNAME"',),
     ),
     Place(
         "pymluops/_families/thing/scene.py",
@@ -135,7 +135,7 @@ PLACES = (
 
 
 def snake_case(name: str) -> str:
-    """Return `dcn_backward_data` for mluOpDCNBackwardData: words and runs of capitals are parts."""
+    """Return `abc_backward_data` for mluOpABCBackwardData: words and runs of capitals are parts."""
     bare = re.sub(r"_v\d+$", "", name.removeprefix("mluOp"))
     parts = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", bare)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", parts).lower()
@@ -186,12 +186,23 @@ def family_of(operator: str, families: list[str]) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-def patterns(place: Place, family: str, operator: str) -> Iterator[str]:
+def python_name(tree: Tree, family: str, operator: str) -> str:
+    """Return what an operator is called in Python.
+
+    It is the name in C in small letters, unless the family says otherwise in its small call, since
+    the field has another word for it.
+    """
+    said = "".join(tree.files(f"pymluops/_families/{family}/cases.py").values())
+    found = re.search(rf'SmallCall\(\s*"(\w+)",\s*"{operator}"', said)
+    return found[1] if found else snake_case(operator)
+
+
+def patterns(tree: Tree, place: Place, family: str, operator: str) -> Iterator[str]:
     """Yield what a place must say of an operator."""
     for said in place.says:
         yield (
             said.replace("thing", family)
-            .replace("PYNAME", snake_case(operator))
+            .replace("PYNAME", python_name(tree, family, operator))
             .replace("CNAME", operator)
             .replace("BARE", operator.removeprefix("mluOp"))
         )
@@ -209,7 +220,7 @@ def missing(tree: Tree) -> list[str]:
             texts = tree.files(path).values()
             if not texts:
                 found.append(f"{operator}: no {path}")
-            for pattern in patterns(place, family, operator):
+            for pattern in patterns(tree, place, family, operator):
                 if not any(re.search(pattern, text) for text in texts):
                     found.append(f"{operator}: {path} does not say {pattern}")
     return found
