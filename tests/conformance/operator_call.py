@@ -70,6 +70,10 @@ class Call:
             status = lib.mluop.mluOpSetTensorDescriptor_v2(
                 descriptor, layout, dtype, len(dims), dims
             )
+        if "onchip" in tensor and status == 0:
+            status = lib.mluop.mluOpSetTensorDescriptorOnchipDataType(
+                descriptor, lib.constant("MLUOP_DTYPE_" + tensor["onchip"])
+            )
         assert status == 0, f"the descriptor of a case cannot be set: {tensor}"
         return descriptor
 
