@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds of deformable convolution for any numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from dcn_calls import FLOAT_BAR, Call, as_half, bits, check_accuracy, images, random_call
+
+import pymluops
+
+FORMS = {
+    "plain": ((4, 9, 10, 12), 14, (3, 3), {"pad": 1, "modulated": False}),
+    "modulated": ((4, 9, 10, 12), 14, (3, 3), {"pad": 1}),
+    "groups": (
+        (2, 12, 11, 24),
+        36,
+        (3, 3),
+        {"pad": 1, "stride": 2, "deformable_group": 2, "conv_group": 3},
+    ),
+}
+
+
+@pytest.fixture(params=FORMS)
+def call(request: pytest.FixtureRequest, rng: np.random.Generator) -> Call:
+    shape, outputs, kernel, numbers = FORMS[request.param]
+    return random_call(rng, shape, outputs, kernel, **numbers)
+
+
+def test_linear_in_input_filter_and_mask(
+    call: Call, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    call = replace(call, bias=None)
+    for name in ("x", "filter") if call.mask is None else ("x", "filter", "mask"):
+        one = getattr(call, name)
+        other = rng.standard_normal(one.shape, np.float32)
+        both = replace(call, **{name: 2 * one - 0.5 * other}).forward(handle)
+        first = call.forward(handle).astype(np.float64)
+        second = replace(call, **{name: other}).forward(handle).astype(np.float64)
+        # Sums of two results are as exact as both together.
+        error = np.abs(both - (2 * first - 0.5 * second)).sum()
+        assert error <= 4 * FLOAT_BAR * (2 * np.abs(first) + 0.5 * np.abs(second)).sum()
+
+
+def test_the_bias_is_added(call: Call, handle: pymluops.Handle, rng: np.random.Generator) -> None:
+    bias = rng.standard_normal(call.filter.shape[0], np.float32)
+    plain = replace(call, bias=None).forward(handle).astype(np.float64)
+    check_accuracy(replace(call, bias=bias).forward(handle), plain + bias, FLOAT_BAR)
+
+
+def test_gradients_are_the_adjoint(
+    call: Call, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    """<forward(x), g> = <x, backward(g)>, for each of the factors."""
+    call = replace(call, x=np.abs(call.x), bias=None)
+    grad = call.gradient(rng)
+    product = (call.forward(handle).astype(np.float64) * grad).sum()
+    of_x, _, of_mask = call.backward_data(handle, grad)
+    of_filter, of_bias = call.backward_weight(handle, grad)
+    factors = [(call.x, of_x), (call.filter, of_filter)]
+    factors += [] if call.mask is None else [(call.mask, of_mask)]
+    for value, gradient in factors:
+        adjoint = (value.astype(np.float64) * gradient).sum()
+        assert adjoint == pytest.approx(product, rel=2 * FLOAT_BAR)
+    check_accuracy(of_bias, grad.sum((0, 1, 2), np.float64), FLOAT_BAR)
+
+
+def test_a_mask_of_ones_is_none(
+    call: Call, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    grad = call.gradient(rng)
+    plain = replace(call, mask=None)
+    taps = call.offset.shape[3] // 2
+    ones = replace(call, mask=np.ones((*call.offset.shape[:3], taps), np.float32))
+    forward, of_x, of_offset, of_filter, of_bias = plain.results(handle, grad)
+    expected = (forward, of_x, of_offset, None, of_filter, of_bias)
+    for got, wanted in zip(ones.results(handle, grad), expected, strict=True):
+        if wanted is not None:
+            check_accuracy(got, wanted.astype(np.float64), FLOAT_BAR)
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_images_are_independent(
+    call: Call, half: bool, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    """A batch that is cut into parts gives the same bits."""
+    call = as_half(call) if half else call
+    grad = call.gradient(rng)
+    whole = call.forward(handle), *call.backward_data(handle, grad)
+    for step in (1, 2):
+        parts = []
+        for first in range(0, len(call.x), step):
+            part = slice(first, first + step)
+            some = images(call, part)
+            parts.append((some.forward(handle), *some.backward_data(handle, grad[part])))
+        for got, pieces in zip(whole, zip(*parts, strict=True), strict=True):
+            if got is not None:
+                assert got.tobytes() == np.concatenate(pieces).tobytes()
+
+
+def test_im2col_step_changes_nothing(
+    call: Call, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    grad = call.gradient(rng)
+    results = bits(call.results(handle, grad))
+    for step in (2, len(call.x)):
+        numbers = {**call.numbers, "im2col_step": step}
+        assert bits(replace(call, numbers=numbers).results(handle, grad)) == results
+    with pytest.raises(pymluops.BadParamError, match=r"dim 0 is \d, expected a multiple of 3"):
+        replace(call, numbers={**call.numbers, "im2col_step": 3}).forward(handle)
+
+
+THREADED = {
+    "a small map": ((2, 9, 11, 24), 20, {}),
+    "one image": ((1, 40, 50, 32), 32, {"deformable_group": 2}),
+    "many channels": ((1, 7, 8, 260), 130, {}),
+    "groups": ((3, 20, 20, 24), 24, {"conv_group": 4}),
+    "few pixels, many images": ((17, 3, 3, 10), 12, {}),
+    "one row": ((1, 1, 300, 16), 8, {}),
+}
+
+
+@pytest.mark.parametrize("form", THREADED)
+@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
+def test_threads_do_not_change_bits(
+    form: str,
+    half: bool,
+    near_and_past: tuple[pymluops.Handle, pymluops.Handle],
+    rng: np.random.Generator,
+) -> None:
+    shape, outputs, numbers = THREADED[form]
+    call = random_call(rng, shape, outputs, pad=1, **numbers)
+    call = as_half(call) if half else call
+    grad = call.gradient(rng)
+    first = None
+    for handle in near_and_past:
+        for threads in (1, 2, 3, 4, 5):
+            handle.num_threads = threads
+            results = bits(call.results(handle, grad))
+            first = first or results
+            assert results == first, threads
+
+
+def test_places_have_the_same_bits_everywhere(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """One tap, one channel: weights and samples, without a sum that may be made otherwise."""
+    call = random_call(rng, (1, 30, 40, 1), 1, (1, 1), modulated=False, moved=3)
+    call = replace(call, filter=np.ones((1, 1, 1, 1), np.float32))
+    found = set()
+    for isa in pymluops.supported_isas():
+        monkeypatch.setenv("MLUOP_CPU_ISA", isa)
+        with pymluops.Handle() as made:
+            inside = call.forward(made) != 0
+            found.add(inside.tobytes())
+    assert len(found) == 1
+
+
+def test_a_result_is_overwritten(
+    call: Call, handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    grad = call.gradient(rng)
+    expected = call.results(handle, grad)
+    data, weight = call.backward_data(handle, grad), call.backward_weight(handle, grad)
+
+    def filled(array: np.ndarray | None) -> np.ndarray | None:
+        return None if array is None else np.full_like(array, np.nan)
+
+    results = [
+        call.forward(handle, out=filled(expected[0])),
+        *call.backward_data(handle, grad, out=tuple(map(filled, data))),
+        *call.backward_weight(handle, grad, out=tuple(map(filled, weight))),
+    ]
+    assert bits([a for a in results if a is not None]) == bits(expected)

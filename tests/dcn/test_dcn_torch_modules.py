@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The modules of deformable convolution: signatures, state dicts, learning, export."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+from torch import nn
+from torch_case import assert_signature, seeded
+
+import pymluops.torch as ours
+
+LAST = torch.channels_last
+
+PLAIN = (
+    "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, "
+    "deform_groups=1, bias=False, im2col_step=32"
+)
+MODULATED = PLAIN.replace("False, im2col_step=32", "True")
+
+
+@pytest.mark.parametrize(
+    ("module", "signature"),
+    [
+        (ours.DeformConv2d, PLAIN),
+        (ours.DeformConv2dPack, PLAIN),
+        (ours.ModulatedDeformConv2d, MODULATED),
+        (ours.ModulatedDeformConv2dPack, MODULATED),
+    ],
+)
+def test_constructors_take_what_mmcv_takes(module: type[nn.Module], signature: str) -> None:
+    assert_signature(module, signature)
+
+
+def test_the_modules_describe_and_copy_themselves() -> None:
+    text = (
+        "in_channels=4, out_channels=6, kernel_size=(3, 2), stride=(1, 1), padding=(1, 1), "
+        "dilation=(1, 1), groups=2, deform_groups=1, bias="
+    )
+    for module, bias in ((ours.DeformConv2d, False), (ours.ModulatedDeformConv2d, True)):
+        made = module(4, 6, (3, 2), padding=1, groups=2)
+        assert repr(made) == f"{module.__name__}({text}{bias})"
+        assert repr(copy.deepcopy(made)) == repr(made)
+        assert repr(pickle.loads(pickle.dumps(made))) == repr(made)
+
+
+def test_state_dict_keys() -> None:
+    offset = ["conv_offset.weight", "conv_offset.bias"]
+    assert list(ours.DeformConv2d(4, 4, 3).state_dict()) == ["weight"]
+    assert list(ours.DeformConv2dPack(4, 4, 3).state_dict()) == ["weight", *offset]
+    both = ["weight", "bias"]
+    assert list(ours.ModulatedDeformConv2d(4, 4, 3).state_dict()) == both
+    assert list(ours.ModulatedDeformConv2dPack(4, 4, 3).state_dict()) == [*both, *offset]
+    without = ours.ModulatedDeformConv2dPack(4, 4, 3, bias=False)
+    assert list(without.state_dict()) == ["weight", *offset]
+
+
+@pytest.mark.parametrize("module", [ours.DeformConv2dPack, ours.ModulatedDeformConv2dPack])
+def test_checkpoints_of_before_version_2(module: type[nn.Module]) -> None:
+    """What predicts the offsets stood beside the layer then, not in it.
+
+    mmengine gives each layer the whole checkpoint; torch gives it what begins with its own name.
+    """
+    made, other = module(2, 3, 3), module(2, 3, 3)
+    nn.init.normal_(made.conv_offset.weight)
+    state = {f"conv.{key}": value for key, value in made.state_dict().items()}
+    old = {key.replace("conv.conv_offset", "conv_offset"): value for key, value in state.items()}
+    missing: list[str] = []
+    other._load_from_state_dict(old, "conv.", {}, True, missing, [], [])
+    other.conv_offset._load_from_state_dict(old, "conv.conv_offset.", {}, True, missing, [], [])
+    assert missing == []
+    assert torch.equal(other.conv_offset.weight, made.conv_offset.weight)
+
+
+def test_a_new_pack_is_a_plain_convolution() -> None:
+    x = seeded(2, 4, 6, 7)
+    for module, share in ((ours.DeformConv2dPack, 1), (ours.ModulatedDeformConv2dPack, 0.5)):
+        made = module(4, 6, 3, stride=2, padding=1, deform_groups=2)
+        dense = nn.functional.conv2d(x, made.weight, stride=2, padding=1)
+        torch.testing.assert_close(made(x), dense * share, rtol=1e-5, atol=1e-6)
+        result = made(x.to(memory_format=LAST))
+        assert result.is_contiguous(memory_format=LAST)
+        torch.testing.assert_close(result, dense * share, rtol=1e-5, atol=1e-6)
+
+
+def test_a_pack_learns() -> None:
+    """Offsets and masks move away from where they began, and the loss falls."""
+    torch.manual_seed(0)
+    made = ours.ModulatedDeformConv2dPack(3, 4, 3, padding=1)
+    x, wanted = seeded(2, 3, 8, 8), seeded(2, 4, 8, 8)
+    optimizer = torch.optim.SGD(made.parameters(), 0.1)
+    losses = []
+    for _ in range(20):
+        loss = (made(x) - wanted).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.9 * losses[0]
+    assert made.conv_offset.weight.abs().min() > 0
+
+
+@pytest.mark.parametrize("module", [ours.DeformConv2dPack, ours.ModulatedDeformConv2dPack])
+def test_export(module: type[nn.Module]) -> None:
+    made = module(4, 6, 3, padding=1).eval()
+    x = seeded(2, 4, 6, 7)
+    exported = torch.export.export(made, (x,)).module()
+    assert torch.equal(exported(x), made(x))
+
+
+def test_export_with_sizes_that_are_open() -> None:
+    made = ours.DeformConv2dPack(4, 6, 3, padding=1).eval()
+    n, h, w = (torch.export.Dim(name, min=2, max=64) for name in ("n", "h", "w"))
+    exported = torch.export.export(
+        made, (seeded(3, 4, 6, 7),), dynamic_shapes=({0: n, 2: h, 3: w},)
+    ).module()
+    x = seeded(2, 4, 9, 5)
+    assert torch.equal(exported(x), made(x))
