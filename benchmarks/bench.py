@@ -6,6 +6,7 @@
     python benchmarks/bench.py --isa avx512,avx2 --threads 1,2 --dtype float32,float16
     python benchmarks/bench.py --library old.so --library new.so    two builds in one run
     python benchmarks/bench.py --cache ,500000000           as with another last-level cache
+    python benchmarks/bench.py --kernel ,thing_backward=general       ways taken by name
     python benchmarks/bench.py --group sweep                the sweeps instead of the table
 
 Columns of one case are timed in turn, round by round, so that noise hits all of them alike; ratios
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("--isa", default="")
     parser.add_argument("--threads", default="0")
     parser.add_argument("--cache", default="")
+    parser.add_argument("--kernel", default="")
     parser.add_argument("--library", action="append")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
@@ -101,11 +103,16 @@ def main() -> None:
             arguments = case.make(np.dtype(dtype))
             with ExitStack() as stack:
                 columns = {}
-                for (i, library), isa, count, cache in itertools.product(
-                    enumerate(libraries), options.isa.split(","), threads, options.cache.split(",")
+                for (i, library), *settings in itertools.product(
+                    enumerate(libraries),
+                    options.isa.split(","),
+                    threads,
+                    options.cache.split(","),
+                    options.kernel.split(","),
                 ):
-                    handle = stack.enter_context(library.handle(isa, count, cache))
-                    label = f"{dtype} {isa or 'best'} t{count or '*'} lib{i} {cache}"
+                    handle = stack.enter_context(library.handle(*settings))
+                    isa, count, cache, kernel = settings
+                    label = f"{dtype} {isa or 'best'} t{count or '*'} lib{i} {cache} {kernel}"
                     call = Call(library, handle, case.api, arguments)
                     columns[label] = stack.enter_context(closing(call))
                 result = measure(columns, options.rounds)

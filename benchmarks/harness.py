@@ -106,10 +106,14 @@ class Library:
             raise RuntimeError(f"status {status}: {message}")
 
     @contextmanager
-    def handle(self, isa: str, threads: int, cache: str = "") -> Iterator[Any]:
+    def handle(self, isa: str, threads: int, cache: str = "", kernel: str = "") -> Iterator[Any]:
         """A handle whose kernels are those of `isa` ("": the best), for a last-level cache of so
-        many bytes ("": the machine's)."""
-        wanted = {"MLUOP_CPU_ISA": isa, "MLUOP_CPU_CACHE_BYTES": cache}
+        many bytes ("": the machine's), with ways of operators that are taken by name."""
+        wanted = {
+            "MLUOP_CPU_ISA": isa,
+            "MLUOP_CPU_CACHE_BYTES": cache,
+            "MLUOP_CPU_KERNEL": kernel,
+        }
         pointer = self.ffi.new("mluOpHandle_t *")
         with mock.patch.dict(os.environ, wanted):
             self.check(self.lib.mluOpCreate(pointer))

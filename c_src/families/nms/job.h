@@ -2,6 +2,7 @@
 #ifndef MLUOP_FAMILIES_NMS_JOB_H_
 #define MLUOP_FAMILIES_NMS_JOB_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,7 @@ struct nms_args {
   const struct nms_rule *rule;
   const void *boxes, *scores;
   const int32_t *labels; /* [n]: boxes of different labels never meet; NULL: all may meet */
+  bool grid_at_once;     /* of hard selection: no list comes before the grid */
   int64_t first;         /* item i is the set first + i; for it, there are: */
   int64_t room;          /* room for so many results, */
   int32_t *kept;         /* [items, room]: the boxes selected, in order, */

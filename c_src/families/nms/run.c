@@ -121,6 +121,34 @@ static int64_t write_results(const struct nms_call *call, const struct nms_args 
   return results;
 }
 
+static bool is_hard(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct nms_args *args = vargs;
+  return args->rule->method == NMS_HARD && !args->form->rotated;
+}
+
+/* The kernel finds out when a grid pays; tests of few boxes have it from the first one on. */
+static bool never(const void *args, mluOpHandle_t machine) {
+  (void)args;
+  (void)machine;
+  return false;
+}
+
+static void plan_grid(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+  (void)machine;
+  (void)job;
+  ((struct nms_args *)args)->grid_at_once = true;
+}
+
+static void plan_sets(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+  (void)args;
+  (void)machine;
+  (void)job;
+}
+
+static const struct mluop_way ways[] = {{"grid", is_hard, never, plan_grid, nms_select},
+                                        {"general", NULL, NULL, plan_sets, nms_select}};
+
 /* Selects from all sets, wave by wave; returns how many results there are, or -1 without memory. */
 static int64_t select_all(mluOpHandle_t handle, const struct nms_call *call, int64_t room) {
   const int64_t sets = call->images * call->form.classes;
@@ -131,12 +159,11 @@ static int64_t select_all(mluOpHandle_t handle, const struct nms_call *call, int
                           .scores = call->scores,
                           .labels = call->labels,
                           .room = room};
-  struct mluop_job job = {.kernel = nms_select[handle->isa],
-                          .args = &args,
-                          .count = wave,
+  struct mluop_job job = {.count = wave,
                           .grain = grain_of(call, wave, mluop_num_threads(handle)),
                           .schedule = MLUOP_DYNAMIC,
                           .scratch_bytes = (size_t)set_bytes(call)};
+  mluop_plan(handle, "nms", ways, &args, &job);
   char *memory = mluop_reserve(handle, (size_t)(wave * (room * 8 + 8)), &job);
   if (memory == NULL) return -1;
   args.counts = (int64_t *)(void *)memory;

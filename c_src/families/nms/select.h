@@ -11,6 +11,7 @@ struct nms_set {
   const struct nms_rule *rule;
   const void *boxes, *scores; /* of this set */
   const int32_t *labels;
+  bool grid_at_once; /* see nms_args */
   int32_t *kept;
   float *scores_out;
 };
