@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pymluops import _config
+from pymluops._gen_case import cli
 
 
 def _info(_: argparse.Namespace) -> int:
@@ -78,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
         help="the picture to write (default pymluops-demo.png)",
     )
     demo.set_defaults(run=_demo)
+
+    cli.add(commands)
 
     config = commands.add_parser("config", help="print what a C program needs to be built")
     for name, answer in _ANSWERS.items():

@@ -53,8 +53,8 @@ struct mluop_object {
 struct mluop_call {
   const char *api;
   /* How a case of it is written: the operator's name, the name of the block of its parameters, and
-     scalars that have another name there, "thing_forward thing_param size=max_size". NULL: a call
-     that is not captured. */
+     scalars that have another name there, or none, since checks have computed them: "thing_forward
+     thing_param size=max_size extent=". NULL: a call that is not captured. */
   const char *gen_case;
   mluOpHandle_t handle;
   struct mluop_tensor

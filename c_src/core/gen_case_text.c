@@ -15,13 +15,19 @@ static const char *bare(const char *enumerator) { return enumerator + strlen("ML
 /* -------------------------------------------------------------------------------- parameters */
 
 /* Behind the operator's name, `gen_case` names the block of its parameters, and then the scalars
-   that have another name in a case: "thing thing_param size=max_size". */
-static void write_name(FILE *file, const struct mluop_call *call, const char *scalar) {
+   that have another name in a case, or none: "thing thing_param size=max_size extent=". */
+static const char *other_name(const struct mluop_call *call, const char *scalar) {
   const size_t length = strlen(scalar);
   for (const char *at = strchr(call->gen_case, ' '); at != NULL; at = strchr(at, ' ')) {
     at++;
-    if (strncmp(at, scalar, length) != 0 || at[length] != '=') continue;
-    fprintf(file, "%.*s", (int)strcspn(at + length + 1, " "), at + length + 1);
+    if (strncmp(at, scalar, length) == 0 && at[length] == '=') return at + length + 1;
+  }
+  return NULL;
+}
+
+static void write_name(FILE *file, const char *other, const char *scalar) {
+  if (other != NULL) {
+    fprintf(file, "%.*s", (int)strcspn(other, " "), other);
     return;
   }
   for (; *scalar != '\0'; scalar++) {
@@ -40,9 +46,11 @@ static void write_real(FILE *file, double value) {
 
 static void write_scalar(FILE *file, const struct mluop_call *call,
                          const struct mluop_scalar *scalar) {
+  const char *other = other_name(call, scalar->name);
+  if (other != NULL && (*other == ' ' || *other == '\0')) return;
   for (int i = 0; i < scalar->count; i++) {
     fputs("  ", file);
-    write_name(file, call, scalar->name);
+    write_name(file, other, scalar->name);
     fputs(": ", file);
     if (scalar->is_real) {
       write_real(file, scalar->as.real);

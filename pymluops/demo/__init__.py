@@ -83,7 +83,7 @@ def _draw_scene(canvas: Canvas, scene: Scene, top: int) -> None:
     canvas.text(top, _MARGIN, scene.title, 16, INK, bold=True)
     top = canvas.lines(top + 36, _MARGIN, _wrapped(scene.text), _BODY, _LINE, FAINT) + 6
     for number, picture in enumerate(scene.pictures):
-        _draw_picture(canvas, picture, top, _MARGIN + number * (_WIDE + _GAP))
+        draw_picture(canvas, picture, top, _MARGIN + number * (_WIDE + _GAP))
     top += _HIGH + 46
     column = (_WIDTH - 2 * _MARGIN) // 2
     for number, outcome in enumerate(scene.outcomes):
@@ -96,7 +96,8 @@ def _draw_scene(canvas: Canvas, scene: Scene, top: int) -> None:
         top += _LINE * (number % 2)
 
 
-def _draw_picture(canvas: Canvas, picture: Picture, top: int, left: int) -> None:
+def draw_picture(canvas: Canvas, picture: Picture, top: int, left: int) -> None:
+    """Draw a picture, its marks and its caption, into a place of 256 by 192 pixels."""
     height, width, _ = picture.pixels.shape
     scale = min(_HIGH // height, _WIDE // width)
     y, x = top + (_HIGH - scale * height) // 2, left + (_WIDE - scale * width) // 2

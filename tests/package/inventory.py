@@ -47,7 +47,7 @@ PLACES = (
     Place(
         "c_src/families/thing/*api.c",
         "argument struct, checks, jobs; no arithmetic",
-        (r"\bCNAME\(",),
+        (r"\bCNAME\(", r"\.gen_case =", r"\bmluop_end_call\("),
     ),
     Place(
         "c_src/families/thing/*.c",
@@ -79,6 +79,11 @@ PLACES = (
         "pymluops/_families/thing/cases.py",
         "a small valid call of each operator, which tests bend; calls that `selftest` compares",
         (r'"CNAME"', r'Trial\(\s*"PYNAME"'),
+    ),
+    Place(
+        "pymluops/_families/thing/gen_case.py",
+        "its MLU-OPS test cases for `pymluops case`: tensors, parameters, sizes",
+        (r'"CNAME"',),
     ),
     Place(
         "pymluops/_families/thing/scene.py",

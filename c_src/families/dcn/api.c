@@ -2,6 +2,9 @@
 #include "families/dcn/checks.h"
 #include "families/dcn/run.h"
 
+/* What the checks compute is no parameter. */
+#define DCN_CASE_PARAMETERS "dcn_param ho= wo= C/conv_group="
+
 static struct dcn_shape shape_of(const struct mluop_call *call) {
   return (struct dcn_shape){.N = mluop_extent(call, 'N'),
                             .H = mluop_extent(call, 'H'),
@@ -30,7 +33,8 @@ static mluOpStatus_t run(struct mluop_call *call, const struct mluop_rule *facto
   mluOpStatus_t status;
   if (!dcn_call_holds(call, factors, &status)) return status;
   struct dcn_args args = {.shape = shape_of(call), .data = *data};
-  return function(call->handle, &args) ? SUCCESS : mluop_no_scratch(call);
+  if (!function(call->handle, &args)) return mluop_no_scratch(call);
+  return mluop_end_call(call, SUCCESS);
 }
 
 mluOpStatus_t mluOpGetDCNForwardWorkspaceSize(
@@ -61,6 +65,7 @@ mluOpStatus_t mluOpDCNForward(mluOpHandle_t handle, const mluOpDCNDescriptor_t d
                               void *workspace, size_t workspace_size,
                               const mluOpTensorDescriptor_t output_desc, void *output) {
   struct mluop_call call = {.api = "mluOpDCNForward",
+                            .gen_case = "dcn_forward " DCN_CASE_PARAMETERS,
                             .handle = handle,
                             .objects = {{"dcn_desc", dcn_desc, .kind = MLUOP_PARAMETERS}},
                             .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
@@ -117,6 +122,7 @@ mluOpStatus_t mluOpDCNBackwardData(mluOpHandle_t handle, const mluOpDCNDescripto
                                    void *grad_mask) {
   struct mluop_call call = {
       .api = "mluOpDCNBackwardData",
+      .gen_case = "dcn_backward_data " DCN_CASE_PARAMETERS,
       .handle = handle,
       .objects = {{"dcn_desc", dcn_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
@@ -171,6 +177,7 @@ mluOpStatus_t mluOpDCNBackwardWeight(
     const mluOpTensorDescriptor_t grad_bias_desc, void *grad_bias) {
   struct mluop_call call = {
       .api = "mluOpDCNBackwardWeight",
+      .gen_case = "dcn_backward_weight " DCN_CASE_PARAMETERS,
       .handle = handle,
       .objects = {{"dcn_desc", dcn_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running test cases: what passes, what fails, with which numbers; reports; new cases; pictures."""
+
+from __future__ import annotations
+
+import re
+import struct
+import xml.etree.ElementTree as ET
+
+import gallery
+import numpy as np
+import pytest
+from case_files import OPERATORS, psamask, run, small, tensor
+
+import pymluops
+from pymluops import __main__ as cli
+from pymluops import accuracy
+from pymluops._gen_case import case
+from pymluops._gen_case.figures import measure
+from pymluops._gen_case.operators import operators
+
+# The API has psamask for float alone.
+IN_HALF = [name for name in OPERATORS if "psamask" not in name]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, "float") for name in OPERATORS] + [(name, "half") for name in IN_HALF],
+)
+def test_a_new_case_of_every_operator_passes(name, dtype, tmp_path, capsys):
+    path = tmp_path / "it.pb"
+    assert cli.main(["case", "new", name, "--dtype", dtype, "-o", str(path)]) == 0
+    text = tmp_path / "it.prototxt"
+    assert cli.main(["case", "new", name, "--dtype", dtype, "-o", str(text)]) == 0
+    status, shown = run(capsys, text)
+    assert status == 0, shown
+    assert shown.startswith(f"PASS   {name} ")
+    outputs = re.findall(r"^ +(\w+) \(reference\): ", shown, re.MULTILINE)
+    assert outputs == list(operators()[name].outputs)
+    assert "1 cases: 1 passed, 0 failed" in shown
+
+
+# --------------------------------------------------------------------------------- judgement
+
+
+def output_of(capsys, folder, said, *options):
+    (folder / "it.prototxt").write_text(said)
+    return run(capsys, folder / "it.prototxt", *options)
+
+
+def test_a_wrong_stored_output_fails_with_the_right_numbers(tmp_path, capsys):
+    """Computed [1, 2, 4, 8] beside stored [1, 2, 5, 8]: diff1 1/16, diff2 sqrt(1/94), diff3 1/5."""
+    x = tensor("input", (1, 1, 4, 1), "value_f: [1, 2, 4, 8]")
+    y = tensor("output", (1, 2, 4, 1), "")
+    assert y
+    said = (
+        'op_name: "carafe_forward"\n'
+        + tensor("input", (1, 1, 4, 1), "value_f: [1, 2, 4, 8]")
+        + tensor("input", (1, 1, 4, 1), "value_f: [1, 1, 1, 1]")
+        + tensor("output", (1, 1, 4, 1), "value_f: [1, 2, 5, 8]")
+        + "carafe_param { kernel_size: 1 group_size: 1 scale_factor: 1 }\n"
+    )
+    assert x in said
+    status, shown = output_of(capsys, tmp_path, said)
+    assert status == 1
+    assert shown.startswith("FAIL   carafe_forward")
+    assert (
+        "output (stored): diff1 0.0625, diff2 0.103, diff3 0.2, diff3_2 1, diff4 1 unequal, "
+        "0.00 above, 1.00 below (limits: diff1 1e-05, diff2 1e-05)" in shown
+    )
+    assert "FAILED: diff1 0.0625, expected at most 1e-05" in shown
+    assert "FAILED: diff2 0.103, expected at most 1e-05" in shown
+    assert "output (reference): diff1 0, diff2 0" in shown
+    limit = "test_param { error_func: [DIFF1, DIFF3, DIFF4] error_threshold: [0.07, 0.1, 1] }"
+    status, shown = output_of(capsys, tmp_path, said + limit)
+    assert status == 1
+    assert "FAILED: diff3 0.2, expected at most 0.1" in shown
+    assert shown.count("FAILED") == 1
+    generous = "evaluation_criterion: DIFF1 evaluation_threshold: 0.07\n" + limit
+    assert output_of(capsys, tmp_path, said + generous)[0] == 0
+    own = said.replace("5, 8]", "5, 8] thresholds { evaluation_threshold: [0.01] }")
+    status, shown = output_of(capsys, tmp_path, own + generous)
+    assert status == 1
+    assert "diff1 0.0625, expected at most 0.01" in shown
+    right = said.replace("5, 8]", "4, 8]")
+    status, shown = output_of(capsys, tmp_path, right, "--no-reference")
+    assert status == 0
+    assert "output (stored): same bits" in shown
+    assert "reference" not in shown
+
+
+def test_moved_values_are_exact(tmp_path, capsys):
+    status, shown = output_of(capsys, tmp_path, psamask("value_f: 1", 'value_h: "3f800001"'))
+    assert status == 1
+    assert "FAILED: diff3_2 1.19e-07, expected at most 0" in shown
+    payload = psamask('value_h: "7fc12345"', 'value_h: "7fc12345"')
+    status, shown = output_of(capsys, tmp_path, payload)
+    assert status == 0
+    assert "y (stored): same bits" in shown
+    status, shown = output_of(capsys, tmp_path, psamask("value_f: nan", "value_f: 1"))
+    assert status == 1
+    assert "diff3_2 inf" in shown
+
+
+def test_an_output_with_random_data_is_no_stored_result(tmp_path, capsys):
+    status, shown = output_of(capsys, tmp_path, psamask("value_f: 1", "random_data { seed: 1 }"))
+    assert status == 0
+    assert "stored" not in shown
+
+
+def test_a_refused_call_fails_with_its_message(tmp_path, capsys):
+    said = psamask("value_f: 1").replace("LAYOUT_NHWC", "LAYOUT_NCHW", 1)
+    status, shown = output_of(capsys, tmp_path, said)
+    assert status == 1
+    assert "FAIL " in shown
+    assert "refused: [mluOpPsamaskForward] x: layout is MLUOP_LAYOUT_NCHW" in shown
+    said = psamask("value_f: 1").replace("h_mask: 1", "h_mask: 2")
+    assert "x: dim 3 is 1, expected 2" in output_of(capsys, tmp_path, said)[1]
+
+
+def test_optional_tensors(tmp_path, capsys):
+    """Which ones a case lacks is told by dims, and then by ids."""
+    path, said = small(tmp_path, "dcn_forward", "N=1", "H=4", "W=4")
+    inputs = re.findall(r"input \{\n  id:.*?\n\}\n", said, re.DOTALL)
+    mask, bias = inputs[2], inputs[4]
+    for lacking in (mask, bias):
+        path.write_text(said.replace(lacking, ""))
+        assert run(capsys, path)[0] == 0
+    path.write_text(said.replace(mask, "").replace(bias, "").replace('id: "', 'id: "other_'))
+    assert run(capsys, path)[0] == 0
+
+
+def test_figures_are_those_of_accuracy(rng):
+    """Also where there is more than one part, and where values are not finite."""
+    b = rng.standard_normal(600_000) * 10.0 ** rng.integers(-9, 9, 600_000)
+    for dtype in (np.float32, np.float16):
+        with np.errstate(over="ignore"):
+            e = (b * (1 + 1e-5 * rng.standard_normal(b.size))).astype(dtype)
+            e[::7] = b[::7].astype(dtype)
+            b32 = np.where(np.isinf(e), e, b).astype(np.float64)
+        found = measure(e, b32)
+        for name in ("diff1", "diff2", "diff3", "diff3_2"):
+            assert getattr(found, name) == pytest.approx(getattr(accuracy, name)(e, b32), 1e-12)
+        assert found.diff4 == pytest.approx(accuracy.diff4(e, b32))
+    assert not np.isfinite(measure(np.float32([1, np.inf]), np.float64([1, 2])).diff1)
+    equal = measure(np.float32([np.nan, 1]), np.float32([np.nan, 1]))
+    assert equal.same_bits
+    assert str(equal) == "same bits"
+
+
+# ------------------------------------------------------------------------------------ reports
+
+
+def test_a_run_over_folders_and_its_report(tmp_path, capsys):
+    folder = tmp_path / "cases"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.prototxt").write_text(psamask("value_f: 1"))
+    (folder / "b.prototxt").write_text(psamask("value_f: 1", "value_f: 2"))
+    (folder / "deep/c.prototxt").write_text('op_name: "abs" who: "<knows>"')
+    (folder / "d.prototxt").write_text("op_name: \x01")
+    (folder / "note.txt").write_text("no case")
+    report = tmp_path / "report.xml"
+    status, shown = run(capsys, folder, "--junit-xml", report)
+    assert status == 1
+    last = shown.splitlines()[-1]
+    assert last == (
+        "4 cases: 1 passed, 1 failed, 1 could not be run, 1 of operators that are not here (abs)"
+    )
+    suite = ET.parse(report).getroot()
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
+    cases = {one.get("name").rpartition("/")[2]: one for one in suite}
+    assert cases["a.prototxt"].get("classname") == "psamask_forward"
+    assert float(cases["a.prototxt"].get("time")) > 0
+    failure = cases["b.prototxt"].find("failure").get("message")
+    assert failure == "y (stored): diff3_2 1, expected at most 0"
+    assert "d.prototxt:1: op_name" in cases["d.prototxt"].find("error").get("message")
+    assert cases["c.prototxt"].find("skipped") is not None
+    assert run(capsys, folder / "deep")[0] == 0
+
+
+def test_nothing_to_run(tmp_path, capsys):
+    status, shown = run(capsys, tmp_path)
+    assert status == 2
+    assert "no .prototxt and no .pb there" in shown
+
+
+def test_a_long_run_has_a_bar_on_a_terminal(tmp_path, capsys, monkeypatch):
+    for name in "abc":
+        (tmp_path / f"{name}.prototxt").write_text(psamask("value_f: 1"))
+    assert "[" not in run(capsys, tmp_path)[1].split("PASS")[0]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert cli.main(["case", "run", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert "[##########....................] 1/3 b.prototxt" in shown.err
+    assert "#" not in shown.out
+
+
+def test_without_protobuf(tmp_path, capsys, monkeypatch):
+    """The command says what to install; the others do without."""
+    import builtins
+    import sys
+
+    for name in list(sys.modules):
+        if name.startswith(("google", "pymluops._gen_case.")) and "cli" not in name:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "pymluops._gen_case.errors", raising=False)
+    real = builtins.__import__
+
+    def without(name, *arguments, **more):
+        if name.startswith("google"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *arguments, **more)
+
+    from pymluops._gen_case import cli as commands
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    from pymluops._gen_case.errors import CaseError
+
+    monkeypatch.setattr(commands, "CaseError", CaseError)
+    for action in ("run", "show", "new"):
+        assert cli.main(["case", action, str(tmp_path)]) == 1
+        assert "the extra 'case' of pymluops" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------- new cases, pictures
+
+
+def test_sizes_of_a_new_case(tmp_path, capsys):
+    path, _ = small(tmp_path, "carafe_forward", "N=2", "C=3", "group_size=4", "scale_factor=3")
+    node = case.load(path).node
+    assert [list(one.shape.dims) for one in (*node.input, *node.output)] == [
+        [2, 8, 8, 12],
+        [2, 24, 24, 100],
+        [2, 24, 24, 12],
+    ]
+    assert cli.main(["case", "new", "carafe_forward", "--list"]) == 0
+    assert "--shape N=1 H=8 W=8 C=16 dimNb=4 kernel_size=5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "OP: nothing given, expected one of "),
+        (["nms", "--shape", "q=3"], "q=3 given, expected some of n, box_mode"),
+        (["nms", "--shape", "n=many"], "n=many given, expected a number (int)"),
+        (["nms", "--shape", "pad_to_max_output_size=3"], "expected true or false"),
+        (["dcn_forward", "--shape", "pad=a"], "pad=a given, expected numbers, such as 1,1"),
+        (["dcn_forward", "--shape", "kh=99"], "expected no negative number"),
+    ],
+)
+def test_a_new_case_that_cannot_be(arguments, message, capsys):
+    assert cli.main(["case", "new", *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("pymluops case: ")
+    assert message in error
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_pictures(name, tmp_path, capsys):
+    path, _ = small(tmp_path, name)
+    picture = tmp_path / "it.png"
+    assert cli.main(["case", "show", str(path), "--picture", str(picture)]) == 0
+    if operators()[name].pictures is None:
+        assert "a picture would say no more" in capsys.readouterr().out
+        assert not picture.exists()
+        return
+    data = picture.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", data[16:24])
+    assert width >= 300
+    assert height == 280
+
+
+# ---------------------------------------------------------------------------------- the gallery
+
+
+def test_the_gallery_is_what_its_list_says(tmp_path):
+    gallery.write(tmp_path)
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert {path.name: path.read_text() for path in gallery.FOLDER.iterdir()} == written
+
+
+SMALL_ENOUGH = 1_000_000
+
+
+@pytest.mark.parametrize("name", sorted(gallery.CASES))
+def test_the_gallery(name, capsys):
+    """All of it is read; what is small runs."""
+    read = case.load(gallery.FOLDER / name)
+    assert read.unknown == []
+    assert read.operator is not None
+    elements = sum(
+        int(np.prod(one.shape.dims, dtype=np.int64))
+        for one in (*read.node.input, *read.node.output)
+    )
+    if elements < SMALL_ENOUGH:
+        assert run(capsys, gallery.FOLDER / name)[0] == 0
+
+
+def test_the_threads_of_the_handle_change_nothing(tmp_path):
+    from pymluops._gen_case import call
+
+    path, _ = small(tmp_path, "carafe_backward", "H=16", "W=16")
+    results = []
+    for threads in (1, 3):
+        with pymluops.Handle(num_threads=threads) as handle:
+            values = call.run(case.load(path), handle).values
+            results.append([array.tobytes() for array in values.outputs.values()])
+    assert results[0] == results[1]
