@@ -1561,6 +1561,190 @@ mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardWeight(
     size_t workspace_size, const mluOpTensorDescriptor_t grad_filter_desc, void *grad_filter,
     const mluOpTensorDescriptor_t grad_bias_desc, void *grad_bias);
 
+/* ------------------------------------------------------------------------------- RoIAlign */
+
+/** The parameters of mluOpRoiAlignForward_v2. Opaque. */
+typedef struct mluOpRoiAlignForwardStruct *mluOpRoiAlignForwardDescriptor_t;
+
+/**
+ * Creates a descriptor of the parameters of mluOpRoiAlignForward_v2. It must be set before it is
+ * used.
+ *
+ * @param desc  Receives the descriptor; destroy it with mluOpDestroyRoiAlignForwardDescriptor.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for NULL, MLUOP_STATUS_ALLOC_FAILED.
+ */
+mluOpStatus_t MLUOP_WIN_API
+mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t *desc);
+
+/**
+ * Destroys a descriptor.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for NULL.
+ */
+mluOpStatus_t MLUOP_WIN_API
+mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
+
+/**
+ * Sets the parameters of mluOpRoiAlignForward_v2. A descriptor may be set again, and serve several
+ * handles.
+ *
+ * @param roialign_desc   The descriptor.
+ * @param pooled_height   Rows of bins: at least 1.
+ * @param pooled_width    Bins of a row: at least 1.
+ * @param sampling_ratio  Samples of a bin along each axis; 0 or less: as many as it has pixels.
+ * @param spatial_scale   Pixels of the map for a unit of the coordinates of boxes. Any number.
+ * @param pool_mode       0: the maximum of the samples. 1: their mean.
+ * @param aligned         Whether coordinates count from the edges of pixels, half a pixel from their
+ *                        centres. Without it, every box is 1 x 1 pixels at least.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM: roialign_desc is NULL; pooled_height or pooled_width is below 1;
+ *   pool_mode is neither 0 nor 1. The descriptor is then as it was.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
+    mluOpRoiAlignForwardDescriptor_t roialign_desc, const int pooled_height, const int pooled_width,
+    const int sampling_ratio, const float spatial_scale, const int pool_mode, const bool aligned);
+
+/**
+ * The forward of RoIAlign: each box is cut into bins, and the result is the mean or the maximum of
+ * bilinear samples on a grid over the bin.
+ *
+ * Row r of boxes is (image, x1, y1, x2, y2). With shift 0.5 if aligned and 0 if not, the box starts
+ * at (x1, y1) * spatial_scale - shift on the map and ends at (x2, y2) * spatial_scale - shift. Its
+ * size from start to end, roi_w x roi_h, is at least 1 x 1 if it is not aligned, also if it is NaN.
+ * A bin is bin_w = roi_w / pooled_width wide and bin_h = roi_h / pooled_height high. Bin (ph, pw)
+ * has grid_h x grid_w samples, at
+ *
+ *     y = y1 + ph * bin_h + (iy + 0.5) * bin_h / grid_h
+ *     x = x1 + pw * bin_w + (ix + 0.5) * bin_w / grid_w
+ *
+ * with both grids sampling_ratio, or, if that is 0 or less, bin_h and bin_w rounded up: at most
+ * 2^31 - 1, and 0 for a negative size or NaN.
+ *
+ * @param handle         The handle.
+ * @param roialign_desc  The parameters.
+ * @param input_desc     [N, H, W, C], NHWC.
+ * @param input          The map.
+ * @param boxes_desc     [R, 5], any layout.
+ * @param boxes          The boxes. The image, truncated toward zero, must be one of the N.
+ *                       Coordinates may be upside down, outside, NaN, infinite or huge.
+ * @param output_desc    [R, pooled_height, pooled_width, C], NHWC.
+ * @param output         Receives the means or maxima.
+ * @param argmax_x_desc  Like output_desc. For means this and the next three are not looked at.
+ * @param argmax_x       Receives the x of the sample that is the maximum, as computed: not clamped
+ *                       to the map, rounded to the data type.
+ * @param argmax_y_desc  Like output_desc.
+ * @param argmax_y       Receives the y of that sample.
+ *
+ * Tensors are all half or all float, and contiguous. No output shares a byte with another tensor.
+ *
+ * Coordinates are float, one rounding per operation, in the order that is written: every CPU samples
+ * the same points. Half results are rounded once.
+ *
+ * A sample with y < -1, y > H, x < -1, x > W or NaN is outside: its value is 0. One between -1 and
+ * 0, or beyond the last pixel, has the value at the rim. A weight of 0 does not hide an infinite or
+ * NaN pixel that a sample touches.
+ *
+ * Means are sums in float or wider, divided by max(grid_h * grid_w, 1): an empty grid gives 0.
+ *
+ * Maxima look at the samples row by row. The first of equal ones counts, and NaN loses against
+ * every number; if all are NaN, the result is NaN and argmax the first sample. An empty grid gives
+ * 0, and -1 for argmax_x and argmax_y. Values are float, w1*v1 + w2*v2 + w3*v3 + w4*v4 with one
+ * rounding per operation: every CPU finds the same maximum. Samples outside count once, as the first
+ * of them; so the time of a call is bounded by the sizes of the tensors, for any box.
+ *
+ * Results are the same bits for any number of threads.
+ *
+ * @return The first of these that fits; outputs are untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle, roialign_desc, another descriptor or a data pointer is NULL;
+ *     roialign_desc has not been set; the layout or number of dims of input, output, argmax_x or
+ *     argmax_y, or the number of dims of boxes, is wrong.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more; sampling_ratio is above 128
+ *     for maxima.
+ *   - MLUOP_STATUS_SUCCESS, with nothing written: output is empty, as R or C is 0.
+ *   - MLUOP_STATUS_BAD_PARAM: input is empty; a data pointer is not aligned to its elements; an
+ *     output overlaps another tensor; a row of boxes names an image that does not exist.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ *
+ * Example:
+ *
+ *     // input [2, 200, 304, 256], boxes [1000, 5] -> output [1000, 7, 7, 256]
+ *     mluOpSetRoiAlignForwardDescriptor_v2(roialign_desc, 7, 7, 2, 0.25f, 1, true);
+ *     mluOpRoiAlignForward_v2(handle, roialign_desc, input_desc, input, boxes_desc, boxes,
+ *                             output_desc, output, NULL, NULL, NULL, NULL);
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(
+    mluOpHandle_t handle, const mluOpRoiAlignForwardDescriptor_t roialign_desc,
+    const mluOpTensorDescriptor_t input_desc, const void *input,
+    const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+    const mluOpTensorDescriptor_t output_desc, void *output,
+    const mluOpTensorDescriptor_t argmax_x_desc, void *argmax_x,
+    const mluOpTensorDescriptor_t argmax_y_desc, void *argmax_y);
+
+/**
+ * The backward of RoIAlign for means: mluOpRoiAlignBackward_v2 with a pool_mode of 1 and without
+ * argmax_x and argmax_y, in another order of parameters.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(
+    mluOpHandle_t handle, const float spatial_scale, const int sampling_ratio, const bool aligned,
+    const mluOpTensorDescriptor_t grads_desc, const void *grads,
+    const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+    const mluOpTensorDescriptor_t grads_image_desc, void *grads_image);
+
+/**
+ * The backward of RoIAlign: the gradient of mluOpRoiAlignForward_v2 for its input.
+ *
+ * For means, each sample inside adds its bilinear weights times grads / (grid_h * grid_w) to the
+ * four pixels around it. For maxima, each element of grads goes to the four pixels around
+ * (argmax_y, argmax_x), as these numbers are stored, with their weights; of the boxes only the image
+ * matters then.
+ *
+ * @param handle            The handle.
+ * @param grads_desc        [R, pooled_height, pooled_width, C], NHWC.
+ * @param grads             The gradient of output.
+ * @param boxes_desc        [R, 5], any layout.
+ * @param boxes             As for mluOpRoiAlignForward_v2.
+ * @param argmax_x_desc     Like grads_desc. For means this and the next three are not looked at.
+ * @param argmax_x          What the forward has stored. Any numbers are allowed.
+ * @param argmax_y_desc     Like grads_desc.
+ * @param argmax_y          What the forward has stored. Nothing is added where it is -1, the mark of
+ *                          an empty grid.
+ * @param spatial_scale     As for mluOpSetRoiAlignForwardDescriptor_v2.
+ * @param sampling_ratio    As there. Maxima do not need it.
+ * @param aligned           As there.
+ * @param pool_mode         0: of the maximum. 1: of the mean.
+ * @param grads_image_desc  [N, H, W, C], NHWC.
+ * @param grads_image       Receives the gradient of input. Every element is overwritten: without
+ *                          boxes, that is with R = 0, it is 0.
+ *
+ * Tensors are all half or all float, and contiguous. grads_image shares no byte with another tensor.
+ *
+ * A sample outside is skipped: a gradient that is infinite or NaN reaches no element through it.
+ * Results are the same bits for any number of threads; MLUOP_ATOMICS_ALLOWED changes nothing.
+ *
+ * @return The first of these that fits; grads_image is untouched unless the status is SUCCESS:
+ *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor or a data pointer is NULL; pool_mode is neither 0
+ *     nor 1; the layout or number of dims of a tensor is wrong.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
+ *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together; pooled_height
+ *     or pooled_width is 0.
+ *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
+ *   - MLUOP_STATUS_SUCCESS, with nothing written: grads_image is empty, and R or C is 0.
+ *   - MLUOP_STATUS_BAD_PARAM: grads_image is empty otherwise; a data pointer is not aligned to its
+ *     elements; grads_image overlaps another tensor; a row of boxes names an image that does not
+ *     exist.
+ *   - MLUOP_STATUS_ALLOC_FAILED: no memory to work in.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grads_desc, const void *grads,
+    const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+    const mluOpTensorDescriptor_t argmax_x_desc, const void *argmax_x,
+    const mluOpTensorDescriptor_t argmax_y_desc, const void *argmax_y, const float spatial_scale,
+    const int sampling_ratio, const bool aligned, const int pool_mode,
+    const mluOpTensorDescriptor_t grads_image_desc, void *grads_image);
+
 /* cdef end */
 
 #ifdef __cplusplus

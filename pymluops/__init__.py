@@ -26,6 +26,7 @@ from pymluops._families.deform_roi_pool.arrays import (
 from pymluops._families.masked.arrays import masked_col2im_forward, masked_im2col_forward
 from pymluops._families.nms.arrays import batched_nms, nms
 from pymluops._families.psamask.arrays import psamask_backward, psamask_forward
+from pymluops._families.roi_align.arrays import roi_align_backward, roi_align_forward
 from pymluops._handle import Handle, supported_isas
 from pymluops._layout import to_nchw, to_nhwc
 from pymluops._threads import default_handle, get_num_threads, set_num_threads, threads
@@ -75,6 +76,8 @@ __all__ = [
     "nms",
     "psamask_backward",
     "psamask_forward",
+    "roi_align_backward",
+    "roi_align_forward",
     "set_num_threads",
     "show_config",
     "supported_isas",

@@ -126,6 +126,12 @@ class Arguments:
         """Return a number for a float parameter."""
         return c_float(self.function, name, value)
 
+    def word(self, name: str, value: str, known: dict[str, int]) -> int:
+        """Return what C calls one of the words that are known."""
+        if not isinstance(value, str) or value not in known:
+            self.refuse(name, f"{shown(value)} given, expected {' or '.join(map(repr, known))}")
+        return known[value]
+
     def pair(
         self,
         both: tuple[str, Size],

@@ -5,6 +5,7 @@ A small valid call of each, whose arguments tests bend one by one, and calls tha
 to compare results: ``python -m pymluops selftest`` makes them on the machine at hand.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,9 @@ class SmallCall:
     """A small valid call of an operator, in float32."""
 
     name: str
+    """That of the NumPy function."""
     c_function: str
+    """The operator. One NumPy function may call several: for each there is a call."""
     kind: accuracy.Kind
     """What its results are: sums that may be rounded, or values moved bit by bit."""
     arrays: dict[str, Array]
@@ -30,6 +33,11 @@ class SmallCall:
     """How errors name them: shape and dtype."""
     dtypes: Dtypes = HALF_OR_FLOAT
     """What its floating-point arrays may be."""
+
+    @property
+    def operator(self) -> str:
+        """The name of the operator: that of the function, and the version that C has behind it."""
+        return self.name + "".join(re.findall(r"_v\d+$", self.c_function))
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -58,9 +66,9 @@ class Trial:
 
 
 def small_calls() -> dict[str, SmallCall]:
-    """Return the small call of every operator, by its name."""
+    """Return the small call of every operator, by the operator's name."""
     calls = (call for _, module in _families.parts("cases") for call in module.SMALL)
-    return {call.name: call for call in calls}
+    return {call.operator: call for call in calls}
 
 
 def trials(rng: np.random.Generator) -> Iterator[Trial]:

@@ -64,7 +64,11 @@ def object_descriptor(name: str, *values: Any, version: str = "") -> CData:
     check(getattr(lib, f"mluOpCreate{kind}")(out), f"mluOpCreate{kind}")
     descriptor = ffi.gc(out[0], getattr(lib, f"mluOpDestroy{kind}"))
     set_function = f"mluOpSet{kind}{version}"
-    check(getattr(lib, set_function)(descriptor, *values), set_function)
+    try:
+        status = getattr(lib, set_function)(descriptor, *values)
+    except OverflowError as error:
+        raise bad_value(set_function, "a number", f"too large for C: {error}") from error
+    check(status, set_function)
     return descriptor
 
 

@@ -627,6 +627,68 @@ class _Lib:
         grad_bias: CData,
         /,
     ) -> int: ...
+    def mluOpCreateRoiAlignForwardDescriptor(self, desc: CData, /) -> int: ...
+    def mluOpDestroyRoiAlignForwardDescriptor(self, desc: CData, /) -> int: ...
+    def mluOpSetRoiAlignForwardDescriptor_v2(
+        self,
+        roialign_desc: CData,
+        pooled_height: int,
+        pooled_width: int,
+        sampling_ratio: int,
+        spatial_scale: float,
+        pool_mode: int,
+        aligned: int,
+        /,
+    ) -> int: ...
+    def mluOpRoiAlignForward_v2(
+        self,
+        handle: CData,
+        roialign_desc: CData,
+        input_desc: CData,
+        input: CData,
+        boxes_desc: CData,
+        boxes: CData,
+        output_desc: CData,
+        output: CData,
+        argmax_x_desc: CData,
+        argmax_x: CData,
+        argmax_y_desc: CData,
+        argmax_y: CData,
+        /,
+    ) -> int: ...
+    def mluOpRoiAlignBackward(
+        self,
+        handle: CData,
+        spatial_scale: float,
+        sampling_ratio: int,
+        aligned: int,
+        grads_desc: CData,
+        grads: CData,
+        boxes_desc: CData,
+        boxes: CData,
+        grads_image_desc: CData,
+        grads_image: CData,
+        /,
+    ) -> int: ...
+    def mluOpRoiAlignBackward_v2(
+        self,
+        handle: CData,
+        grads_desc: CData,
+        grads: CData,
+        boxes_desc: CData,
+        boxes: CData,
+        argmax_x_desc: CData,
+        argmax_x: CData,
+        argmax_y_desc: CData,
+        argmax_y: CData,
+        spatial_scale: float,
+        sampling_ratio: int,
+        aligned: int,
+        pool_mode: int,
+        grads_image_desc: CData,
+        grads_image: CData,
+        /,
+    ) -> int: ...
     def mluOpCpuGetLastErrorMessage(self) -> CData: ...
     def mluOpCpuSetLogCallback(self, callback: CData, user_data: CData, /) -> int: ...
     def mluOpCpuSetLogLevel(self, level: int, /) -> int: ...

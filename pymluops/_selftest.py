@@ -50,7 +50,7 @@ def run(seed: int = 0) -> int:
     print(f"{'operator':<{_NAME_WIDTH}}{'dtype':<10}" + "".join(f"{isa:<{_WIDTH}}" for isa in isas))
     failures: list[str] = []
     count = 0
-    calls = _cases.small_calls()
+    calls = {call.name: call for call in _cases.small_calls().values()}
     for trial in _cases.trials(np.random.default_rng(seed)):
         case = _Case(calls[trial.name], trial)
         expected = case.run(case.call.reference)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small valid call of each NumPy function (cases.py of its family), ready to be bent."""
+"""The small valid call of each operator (cases.py of its family), ready to be bent."""
 
 import inspect
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from pymluops._cases import small_calls
 
 @dataclass(frozen=True)
 class BaseCall:
+    name: str  # of the NumPy function
     function: Callable[..., Any]
     arrays: dict[str, np.ndarray]
     numbers: dict[str, Any]
@@ -47,7 +48,13 @@ def as_tuple(results: Any) -> tuple[np.ndarray, ...]:
 
 CALLS = {
     name: BaseCall(
-        call.function, call.arrays, call.numbers, call.outputs, call.c_function, call.dtypes
+        call.name,
+        call.function,
+        call.arrays,
+        call.numbers,
+        call.outputs,
+        call.c_function,
+        call.dtypes,
     )
     for name, call in small_calls().items()
 }

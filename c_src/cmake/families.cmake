@@ -5,7 +5,7 @@
 # -DMLUOP_FAMILIES="..." builds fewer of them; the functions of the others are not there, nor does
 # the Python extension have them.
 
-set(all_families border_align carafe dcn deform_roi_pool masked nms psamask)
+set(all_families border_align carafe dcn deform_roi_pool masked nms psamask roi_align)
 
 set(families ${all_families})
 if(MLUOP_FAMILIES)

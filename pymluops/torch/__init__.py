@@ -34,6 +34,7 @@ from pymluops._families.masked.modules import MaskedConv2d
 from pymluops._families.masked.tensors import masked_conv2d
 from pymluops._families.nms.tensors import batched_nms, nms, soft_nms
 from pymluops._families.psamask.tensors import PSAMask, psa_mask
+from pymluops._families.roi_align.tensors import RoIAlign, roi_align
 
 __all__ = [
     "CARAFE",
@@ -49,6 +50,7 @@ __all__ = [
     "ModulatedDeformConv2dPack",
     "ModulatedDeformRoIPoolPack",
     "PSAMask",
+    "RoIAlign",
     "batched_nms",
     "border_align",
     "carafe",
@@ -59,5 +61,6 @@ __all__ = [
     "modulated_deform_conv2d",
     "nms",
     "psa_mask",
+    "roi_align",
     "soft_nms",
 ]

@@ -146,15 +146,17 @@ def test_kernels_are_listed_written_and_used(path: Path) -> None:
 def test_every_operator_has_a_small_call() -> None:
     calls = small_calls()
     assert {call.c_function for call in calls.values()} == set(OPERATORS)
+    assert len(calls) == len(OPERATORS)
     words: dict[str, set[str]] = {}  # of each family: the begin of its names in Python
     for name, call in calls.items():
         family = inventory.family_of(call.c_function, FAMILIES)
         assert family is not None
         rest = inventory.snake_case(call.c_function).removeprefix(family)
-        assert name.endswith(rest)
-        words.setdefault(family, set()).add(name.removesuffix(rest))
+        assert call.name.endswith(rest)
+        assert name == call.name + call.c_function[len(call.c_function.partition("_")[0]) :]
+        words.setdefault(family, set()).add(call.name.removesuffix(rest))
+        assert callable(getattr(pymluops, call.name))
     assert all(len(found) == 1 for found in words.values())
-    assert all(callable(getattr(pymluops, name)) for name in calls)
 
 
 def test_python_binds_every_function() -> None:

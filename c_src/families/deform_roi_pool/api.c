@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-
-#include "core/contract.h"
 #include "core/float_state.h"
 #include "families/deform_roi_pool/kernels.h"
 #include "shared/roi_pool/tiles.h"
@@ -106,18 +103,6 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static bool images_hold(const struct mluop_call *call, struct roi_pool_args *args,
-                        mluOpStatus_t *status) {
-  float image;
-  const int64_t row = mluop_roi_pool_look(args, &image);
-  if (row == args->shape.R) return true;
-  *status = mluop_fail(BAD_PARAM, call->api,
-                       "rois: row %" PRId64 " is of image %g, expected one of %" PRId64
-                       " images, counted from 0",
-                       row, (double)image, args->shape.N);
-  return false;
-}
-
 /* ----------------------------------------------------------------------------------- calls */
 
 static struct roi_pool_args args_of(const struct mluop_call *call) {
@@ -132,25 +117,12 @@ static struct roi_pool_args args_of(const struct mluop_call *call) {
                 .sampling_ratio = mluop_integer_of(call, "sampling_ratio"),
                 .spatial_scale = (float)mluop_real_of(call, "spatial_scale"),
                 .gamma = (float)mluop_real_of(call, "gamma"),
+                .is_aligned = true,
                 .is_half = mluop_is_half(call, INPUT)},
       .data = {.input = call->tensors[INPUT].data,
                .rois_data = call->tensors[ROIS].data,
                .offset = call->tensors[OFFSET].data},
   };
-}
-
-/* What both directions do before their own kernels. */
-static bool prepare(const struct mluop_call *call, struct roi_pool_args *args,
-                    mluOpStatus_t *status) {
-  if (!images_hold(call, args, status)) return false;
-  const size_t bytes = mluop_roi_pool_plan(call->handle, args);
-  void *scratch = mluop_scratch(call->handle, bytes);
-  if (scratch == NULL) {
-    *status = mluop_no_scratch(call);
-    return false;
-  }
-  mluop_roi_pool_prepare(call->handle, args, scratch);
-  return true;
 }
 
 mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
@@ -178,7 +150,7 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   struct roi_pool_args args = args_of(&call);
   args.data.output = output;
   const struct mluop_float_state found = mluop_enter_floats();
-  if (prepare(&call, &args, &status)) mluop_roi_pool_run_forward(handle, &args);
+  if (mluop_roi_pool_begin(&call, ROIS, &args, &status)) mluop_roi_pool_run_forward(handle, &args);
   mluop_leave_floats(found);
   return mluop_end_call(&call, status);
 }
@@ -213,7 +185,7 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   args.data.grad_input = grad_input;
   args.data.grad_offset = grad_offset;
   const struct mluop_float_state found = mluop_enter_floats();
-  if (prepare(&call, &args, &status)) {
+  if (mluop_roi_pool_begin(&call, ROIS, &args, &status)) {
     mluop_roi_pool_run_tiles(handle, &args);
     if (offset != NULL) {
       mluop_roi_pool_run_bins(handle, &args, deform_roi_pool_grad_offset[handle->isa]);

@@ -117,10 +117,11 @@ MLUOP_INLINE void add_rest(const struct roi_pool_args *a, const struct tile *til
   }
 }
 
-/* A map of one channel; the slopes are found in any case. */
+/* A map of one channel. */
 MLUOP_INLINE struct roi_pool_slopes add_single(const struct roi_pool_args *a,
                                                const struct tile *tile,
-                                               const struct tap_lists *taps, int is_half) {
+                                               const struct tap_lists *taps, int want_slopes,
+                                               int is_half) {
   const float gradient = mluop_load_as(a->data.grad_output, taps->index, is_half);
   struct roi_pool_slopes slopes = {0.0f, 0.0f};
   for (int64_t i = 0; i < taps->rows; i++) {
@@ -130,11 +131,13 @@ MLUOP_INLINE struct roi_pool_slopes add_single(const struct roi_pool_args *a,
     float row_x = 0.0f, row_y = 0.0f;
     for (int64_t j = 0; j < taps->cols; j++) {
       const struct roi_pool_tap *col = &taps->col[j];
-      const float pixel = mluop_load_as(a->data.input, pixels + col->at, is_half);
       tile->sums[sums + col->at] += col->weight * weighted;
+      if (!want_slopes) continue;
+      const float pixel = mluop_load_as(a->data.input, pixels + col->at, is_half);
       row_x += col->step * pixel;
       row_y += col->slope * pixel;
     }
+    if (!want_slopes) continue;
     slopes.x += row->slope * row_x;
     slopes.y += row->step * row_y;
   }
@@ -178,26 +181,24 @@ static inline void touch_pixels(struct tile *tile, const struct tap_lists *taps)
   for (int64_t i = 0; i < taps->rows; i++) touch(tile, taps->row[i].at - tile->rows.begin, cols);
 }
 
+MLUOP_INLINE struct roi_pool_slopes add_bin_as(const struct roi_pool_args *a,
+                                               const struct tile *tile,
+                                               const struct tap_lists *taps, int want_slopes,
+                                               int is_half) {
+  if (a->shape.C == 1) return add_single(a, tile, taps, want_slopes, is_half);
+  struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
+  add_channels(a, tile, taps, want_slopes, is_half, &slopes);
+  if (!want_slopes) return (struct roi_pool_slopes){0};
+  return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+}
+
 /* Returns the slopes of the bin, if they are wanted. */
 static struct roi_pool_slopes add_bin(const struct roi_pool_args *a, const struct tile *tile,
                                       const struct tap_lists *taps, int want_slopes) {
-  if (a->shape.C == 1)
-    return a->shape.is_half ? add_single(a, tile, taps, 1) : add_single(a, tile, taps, 0);
-  struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
-  if (!want_slopes) {
-    if (a->shape.is_half) {
-      add_channels(a, tile, taps, 0, 1, &slopes);
-    } else {
-      add_channels(a, tile, taps, 0, 0, &slopes);
-    }
-    return (struct roi_pool_slopes){0};
+  if (want_slopes) {
+    return a->shape.is_half ? add_bin_as(a, tile, taps, 1, 1) : add_bin_as(a, tile, taps, 1, 0);
   }
-  if (a->shape.is_half) {
-    add_channels(a, tile, taps, 1, 1, &slopes);
-  } else {
-    add_channels(a, tile, taps, 1, 0, &slopes);
-  }
-  return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+  return a->shape.is_half ? add_bin_as(a, tile, taps, 0, 1) : add_bin_as(a, tile, taps, 0, 0);
 }
 
 static void add_list(const struct roi_pool_args *a, struct tile *tile, int64_t list,

@@ -2,8 +2,7 @@
 #include "shared/roi_pool/batch.h"
 #include "shared/roi_pool/kernels.h"
 
-/* Both gradients where many bins touch a pixel: pixel by pixel. Without offsets the slopes are
-   forgotten. */
+/* Both gradients where many bins touch a pixel: pixel by pixel. */
 
 /* Vectors of channels that are summed at once. More than there are registers for: what then lives
    on the stack costs less than to walk through the visits once more. */
@@ -31,11 +30,12 @@ MLUOP_INLINE void prefetch_some(const char *from, int64_t bytes, int to_write) {
 /* Vectors of channels that are summed together: `count` whole ones, or one of `part` channels. */
 struct channels {
   int64_t first, part;
-  int count;
+  int count, want_slopes;
 };
 
 /* Adds the visits [begin, end) to a pixel: summed apart, so that the rounding of a sum does not
-   grow with the number of bins. A gradient is loaded once for the sum and the slopes. */
+   grow with the number of bins. A gradient is loaded once for the sum and the slopes; without these
+   the map is not read. */
 MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batch *batch,
                              uint32_t begin, uint32_t end, float *sums, const char *pixel,
                              struct channels channels, int is_half) {
@@ -45,7 +45,7 @@ MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batc
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
     sum[k] = vf_set(0.0f);
-    value[k] = load_channels(pixel, k, channels.part, is_half);
+    if (channels.want_slopes) value[k] = load_channels(pixel, k, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
     const struct roi_pool_visit *visit = &batch->visits[i];
@@ -56,12 +56,14 @@ MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batc
     for (int k = 0; k < channels.count; k++) {
       const vf g = vf_pin(load_channels(gradient, k, channels.part, is_half));
       sum[k] = vf_fma(weight, g, sum[k]);
+      if (!channels.want_slopes) continue;
       if (k < 2) {
         dot[k] = g * value[k];
       } else {
         dot[k % 2] = vf_fma(g, value[k], dot[k % 2]);
       }
     }
+    if (!channels.want_slopes) continue;
     const vf product = channels.count > 1 ? (vf)(dot[0] + dot[1]) : dot[0];
     float *x = batch->slopes[visit->bin][0], *y = batch->slopes[visit->bin][1];
     vf_store(x, vf_fma(vf_set(visit->x), product, vf_load(x)));
@@ -89,11 +91,13 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct tile *tile,
     for (int64_t y = 0; y < rows; y++) {
       for (int64_t x = left; x < left + strip; x++, visits++) {
         if (visits[0] == visits[1]) continue;
-        const char *pixel =
-            (const char *)a->data.input + (pixel_of(a, tile, y, x) + channels.first) * element;
+        const int64_t at = (pixel_of(a, tile, y, x) + channels.first) * element;
+        const char *pixel = channels.want_slopes ? (const char *)a->data.input + at : NULL;
         float *sums = tile->sums + y * tile->pitch + x * tile->stride + channels.first;
         if (y + 1 < rows && visits[strip] != visits[strip + 1]) {
-          prefetch_some(pixel + a->shape.W * a->shape.C * element, rest * element, 0);
+          if (channels.want_slopes) {
+            prefetch_some(pixel + a->shape.W * a->shape.C * element, rest * element, 0);
+          }
           if (a->plan.in_place) prefetch_some((const char *)(sums + tile->pitch), rest * 4, 1);
         }
         touch(tile, y, UINT64_C(1) << x);
@@ -104,8 +108,8 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct tile *tile,
 }
 
 MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct tile *tile,
-                               struct roi_pool_batch *batch, int is_half) {
-  struct channels channels = {0, VL, VECTORS};
+                               struct roi_pool_batch *batch, int want_slopes, int is_half) {
+  struct channels channels = {0, VL, VECTORS, want_slopes};
   for (; channels.first + VECTORS * VL <= a->shape.C; channels.first += VECTORS * VL) {
     sum_pixels(a, tile, batch, channels, is_half);
   }
@@ -124,10 +128,16 @@ MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct tile *tile,
 static void sum_batch(const struct roi_pool_args *a, struct tile *tile,
                       struct roi_pool_batch *batch, int64_t list) {
   sort_visits(a, batch);
-  if (a->shape.is_half) {
-    sum_channels(a, tile, batch, 1);
+  if (a->data.offset != NULL) {
+    if (a->shape.is_half) {
+      sum_channels(a, tile, batch, 1, 1);
+    } else {
+      sum_channels(a, tile, batch, 1, 0);
+    }
+  } else if (a->shape.is_half) {
+    sum_channels(a, tile, batch, 0, 1);
   } else {
-    sum_channels(a, tile, batch, 0);
+    sum_channels(a, tile, batch, 0, 0);
   }
   for (int64_t b = 0; keeps_slopes(a, list) && b < batch->bin_count; b++) {
     *slopes_at(a, batch->bins[b].entry, list) = (struct roi_pool_slopes){

@@ -102,4 +102,18 @@ MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range c
   return range;
 }
 
+/* Stores some channels of a bin as elements of `out`, which has them all. */
+MLUOP_INLINE void store_sums(const struct roi_pool_args *a, const float *sums,
+                             struct range channels, int is_half, void *out) {
+  const int64_t count = channels.end - channels.begin;
+  if (!is_half && a->plan.stream) {
+    stream_run((float *)out + channels.begin, sums + channels.begin, count);
+    return;
+  }
+  int64_t c = channels.begin;
+  for (; c + VL <= channels.end; c += VL) vf_store_as(out, c, vf_load(sums + c), is_half);
+  const int64_t rest = channels.end - c;
+  if (rest > 0) vf_store_part_as(out, c, vf_load_part(sums + c, rest), rest, is_half);
+}
+
 #endif /* MLUOP_SHARED_ROI_POOL_BIN_H_ */

@@ -26,20 +26,26 @@ static inline float read_once(const void *from, int64_t i, int is_half) {
   return value;
 }
 
-/* A RoI that is no longer what the plan has seen, or that is infinite or NaN, has no samples. */
+/* A size that the plan has memory for. No sample of an infinite one lies on the map. */
+static inline int is_planned(float size, float most) {
+  return roi_pool_within(size, most) || !roi_pool_is_finite(size);
+}
+
+/* A RoI that is no longer what the plan has seen has no samples. */
 static struct roi_pool_roi roi_at(const struct roi_pool_args *a, int64_t r) {
   float row[5];
   for (int i = 0; i < 5; i++) row[i] = read_once(a->data.rois_data, r * 5 + i, a->shape.is_half);
-  const int known = roi_pool_has_image(row[0], a->shape.N);
+  const float scale = a->shape.spatial_scale;
+  const int known = roi_pool_has_image(row[0], a->shape.N), aligned = a->shape.is_aligned;
   struct roi_pool_roi roi = {.image = known ? (int32_t)row[0] : 0,
-                             .x = roi_pool_on_map(row[1], a->shape.spatial_scale),
-                             .y = roi_pool_on_map(row[2], a->shape.spatial_scale)};
-  roi.width = roi_pool_on_map(row[3], a->shape.spatial_scale) - roi.x;
-  roi.height = roi_pool_on_map(row[4], a->shape.spatial_scale) - roi.y;
+                             .x = roi_pool_on_map(row[1], scale, aligned),
+                             .y = roi_pool_on_map(row[2], scale, aligned)};
+  roi.width = roi_pool_size(roi.x, roi_pool_on_map(row[3], scale, aligned), aligned);
+  roi.height = roi_pool_size(roi.y, roi_pool_on_map(row[4], scale, aligned), aligned);
   roi.bin_w = roi.width / (float)a->shape.pooled_w;
   roi.bin_h = roi.height / (float)a->shape.pooled_h;
-  if (known && roi_pool_within(roi.bin_w, a->plan.max_bin_w) &&
-      roi_pool_within(roi.bin_h, a->plan.max_bin_h)) {
+  if (known && is_planned(roi.bin_w, a->plan.max_bin_w) &&
+      is_planned(roi.bin_h, a->plan.max_bin_h)) {
     roi.grid_w = grid_of(roi.bin_w, a->shape.sampling_ratio);
     roi.grid_h = grid_of(roi.bin_h, a->shape.sampling_ratio);
   }

@@ -126,19 +126,6 @@ MLUOP_INLINE struct range channels_of(const struct roi_pool_args *a, int64_t par
   return (struct range){begin, end < a->shape.C ? end : a->shape.C};
 }
 
-MLUOP_INLINE void store_sums(const struct roi_pool_args *a, const float *sums,
-                             struct range channels, int is_half, void *out) {
-  const int64_t count = channels.end - channels.begin;
-  if (!is_half && a->plan.stream) {
-    stream_run((float *)out + channels.begin, sums + channels.begin, count);
-    return;
-  }
-  int64_t c = channels.begin;
-  for (; c + VL <= channels.end; c += VL) vf_store_as(out, c, vf_load(sums + c), is_half);
-  const int64_t rest = channels.end - c;
-  if (rest > 0) vf_store_part_as(out, c, vf_load_part(sums + c, rest), rest, is_half);
-}
-
 MLUOP_INLINE void forward(const struct roi_pool_args *a, int64_t begin, int64_t end, void *scratch,
                           int is_half) {
   struct bin_taps taps;

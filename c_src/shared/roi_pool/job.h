@@ -43,6 +43,12 @@ struct roi_pool_blocks {
    instead. */
 enum { ROI_POOL_TILE_PIXELS = 1024, ROI_POOL_TILE_SIDE = 64 };
 
+/* The pixels that a bin touches: rows from top to bottom - 1, columns from left to right - 1. None
+   if bottom is not below top. */
+struct roi_pool_box {
+  int32_t top, bottom, left, right;
+};
+
 /* The lists of a bin: `across` of each of `down` rows of tiles. */
 struct roi_pool_place {
   uint32_t list;
@@ -57,18 +63,19 @@ struct roi_pool_slopes {
 };
 
 struct roi_pool_tiles {
-  int shift_h, shift_w;           /* a tile has 2^shift_h rows and 2^shift_w columns */
-  int64_t down, across, count;    /* tiles of an image, and of all */
-  size_t buffer_bytes;            /* for the sums of a tile, unless they are in place */
-  int64_t lists;                  /* one for each tile, then one for each image */
-  int64_t max_tiles;              /* that one bin is in the lists of; less than 2^16 */
-  int64_t max_entries;            /* of all lists: max_tiles falls until they suffice */
-  int64_t chunk, chunks;          /* bins are put into lists by chunks of so many, in parallel */
-  struct roi_pool_place *places;  /* of `bins` */
-  uint32_t *next;                 /* [chunks][lists]: where the next entry of a chunk goes */
-  uint32_t *starts;               /* list t is entries[starts[t]] to entries[starts[t + 1]] */
-  uint32_t *entries;              /* places in `bins`, in their order */
-  uint32_t *chunk_slopes;         /* [chunks]: how many, and then the first */
+  int shift_h, shift_w;          /* a tile has 2^shift_h rows and 2^shift_w columns */
+  int64_t down, across, count;   /* tiles of an image, and of all */
+  size_t buffer_bytes;           /* for the sums of a tile, unless they are in place */
+  int64_t lists;                 /* one for each tile, then one for each image */
+  int64_t max_tiles;             /* that one bin is in the lists of; less than 2^16 */
+  int64_t max_entries;           /* of all lists: max_tiles falls until they suffice */
+  struct roi_pool_box *boxes;    /* of `bins`, for a kernel of the caller; else they have samples */
+  int64_t chunk, chunks;         /* bins are put into lists by chunks of so many, in parallel */
+  struct roi_pool_place *places; /* of `bins` */
+  uint32_t *next;                /* [chunks][lists]: where the next entry of a chunk goes */
+  uint32_t *starts;              /* list t is entries[starts[t]] to entries[starts[t + 1]] */
+  uint32_t *entries;             /* places in `bins`, in their order */
+  uint32_t *chunk_slopes;        /* [chunks]: how many, and then the first */
   struct roi_pool_slopes *slopes; /* of a bin and a tile, as in the place of the bin */
 };
 
@@ -104,11 +111,12 @@ struct roi_pool_shape {
   int64_t N, H, W, C, R, pooled_h, pooled_w;
   int64_t sampling_ratio;
   float spatial_scale, gamma;
+  int is_aligned; /* see roi_pool_on_map */
   int is_half;
 };
 
 struct roi_pool_data {
-  const void *input;       /* [N, H, W, C] */
+  const void *input;       /* [N, H, W, C]; backward needs it for slopes only */
   const void *rois_data;   /* [R, 5]: image, x1, y1, x2, y2 */
   const void *offset;      /* [R, 2, pooled_h, pooled_w] or NULL: x, then y */
   const void *grad_output; /* [R, pooled_h, pooled_w, C] */
@@ -118,12 +126,15 @@ struct roi_pool_data {
 };
 
 struct roi_pool_plan {
-  int stream;                   /* a float result is written past the caches */
-  int in_place;                 /* grad_input is cleared first, and its tiles are added to it */
-  int dense;                    /* tiles are cleared as a whole, not the pixels that are touched */
-  int64_t parts, part_channels; /* forward: the channels of a bin are shared out */
-  int look_ahead;               /* bins need the whole map: forward prefetches its rows */
-  double bin_pixels;            /* that a bin reads, on average and roughly */
+  int own_kernel;   /* the caller computes its results itself, without taps; for this its threads */
+  size_t own_bytes; /* need so much memory each, */
+  int own_tiles;    /* and so many times the memory of a tile */
+  int stream;       /* a float result is written past the caches */
+  int in_place;     /* grad_input is cleared first, and its tiles are added to it */
+  int dense;        /* tiles are cleared as a whole, not the pixels that are touched */
+  int64_t parts, part_channels;   /* forward: the channels of a bin are shared out */
+  int look_ahead;                 /* bins need the whole map: forward prefetches its rows */
+  double bin_pixels;              /* that a bin reads, on average and roughly */
   int64_t max_taps_h, max_taps_w; /* of one bin, of a size of at most ... */
   float max_bin_h, max_bin_w;
 };

@@ -19,12 +19,19 @@ static inline struct range reach(float start, float bin, int64_t extent) {
   return (struct range){first < extent ? first : extent - 1, last < extent ? last + 1 : extent};
 }
 
-static struct roi_pool_place place_of(const struct roi_pool_args *a,
-                                      const struct roi_pool_bin *bin) {
+static struct roi_pool_place place_of(const struct roi_pool_args *a, int64_t i) {
   const struct roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_bin *bin = &a->memory.bins[i];
   const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
-  const struct range rows = reach(bin->y, roi->bin_h, a->shape.H);
-  const struct range cols = reach(bin->x, roi->bin_w, a->shape.W);
+  struct range rows, cols;
+  if (tiles->boxes != NULL) {
+    rows = (struct range){tiles->boxes[i].top, tiles->boxes[i].bottom};
+    cols = (struct range){tiles->boxes[i].left, tiles->boxes[i].right};
+    if (rows.begin >= rows.end) return (struct roi_pool_place){0, 0, 0, 0};
+  } else {
+    rows = reach(bin->y, roi->bin_h, a->shape.H);
+    cols = reach(bin->x, roi->bin_w, a->shape.W);
+  }
   const int64_t top = rows.begin >> tiles->shift_h, left = cols.begin >> tiles->shift_w;
   const int64_t down = ((rows.end - 1) >> tiles->shift_h) - top + 1;
   const int64_t across = ((cols.end - 1) >> tiles->shift_w) - left + 1;
@@ -52,7 +59,7 @@ void MLUOP_VARIANT(roi_pool_count)(const void *vargs, int64_t begin, int64_t end
     memset(counts, 0, (size_t)tiles->lists * sizeof(*counts));
     uint32_t slopes = 0;
     for (int64_t i = bins.begin; i < bins.end; i++) {
-      struct roi_pool_place place = place_of(a, &a->memory.bins[i]);
+      struct roi_pool_place place = place_of(a, i);
       place.slopes = slopes;
       if (place.list < tiles->count) slopes += (uint32_t)(place.down * place.across);
       tiles->places[i] = place;

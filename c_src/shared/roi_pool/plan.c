@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
 #include "core/half.h"
 #include "shared/roi_pool/kernels.h"
 #include "shared/roi_pool/roi.h"
@@ -66,9 +68,11 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
   }
   const size_t ordered = arena->used;
   arena->used = begin;
-  size_t work =
-      (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct roi_pool_tap);
-  if (args->data.output != NULL) work += 2 * (size_t)args->shape.C * sizeof(float);
+  size_t work = args->plan.own_bytes;
+  if (!args->plan.own_kernel) {
+    work = (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct roi_pool_tap);
+    if (args->data.output != NULL) work += 2 * (size_t)args->shape.C * sizeof(float);
+  }
   if (args->data.grad_input != NULL) work += mluop_roi_pool_lay_out_tiles(args, arena);
   args->memory.work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
   args->memory.work = mluop_take(arena, threads, args->memory.work_stride);
@@ -101,26 +105,31 @@ static float rois_at(const struct roi_pool_args *args, int64_t i) {
                              : ((const float *)args->data.rois_data)[i];
 }
 
-int64_t mluop_roi_pool_look(struct roi_pool_args *args, float *image) {
+/* Looks at rois before all else: the first row whose image does not exist, R if there is none. */
+static int64_t look(struct roi_pool_args *args, float *image) {
   const float scale = args->shape.spatial_scale;
-  const bool every_size = taps_of_axis(args, args->shape.H) <= FREE_TAPS &&
-                          taps_of_axis(args, args->shape.W) <= FREE_TAPS;
+  const int aligned = args->shape.is_aligned;
+  const bool every_size =
+      args->plan.own_kernel || (taps_of_axis(args, args->shape.H) <= FREE_TAPS &&
+                                taps_of_axis(args, args->shape.W) <= FREE_TAPS);
   args->plan.max_bin_h = args->plan.max_bin_w = every_size ? FLT_MAX : 0.0f;
   for (int64_t r = 0; r < args->shape.R; r++) {
     *image = rois_at(args, r * 5);
     if (!roi_pool_has_image(*image, args->shape.N)) return r;
     if (every_size) continue;
     float edge[4];
-    for (int i = 0; i < 4; i++) edge[i] = roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale);
-    args->plan.max_bin_w =
-        larger(args->plan.max_bin_w, (edge[2] - edge[0]) / (float)args->shape.pooled_w);
-    args->plan.max_bin_h =
-        larger(args->plan.max_bin_h, (edge[3] - edge[1]) / (float)args->shape.pooled_h);
+    for (int i = 0; i < 4; i++)
+      edge[i] = roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale, aligned);
+    const float width = roi_pool_size(edge[0], edge[2], aligned);
+    const float height = roi_pool_size(edge[1], edge[3], aligned);
+    args->plan.max_bin_w = larger(args->plan.max_bin_w, width / (float)args->shape.pooled_w);
+    args->plan.max_bin_h = larger(args->plan.max_bin_h, height / (float)args->shape.pooled_h);
   }
   return args->shape.R;
 }
 
-size_t mluop_roi_pool_plan(mluOpHandle_t handle, struct roi_pool_args *args) {
+/* The bytes of scratch memory that a call needs. */
+static size_t plan(mluOpHandle_t handle, struct roi_pool_args *args) {
   args->plan.max_taps_h = mluop_min(taps_of_axis(args, args->shape.H),
                                     taps_of_bin(args->plan.max_bin_h, args->shape.H));
   args->plan.max_taps_w = mluop_min(taps_of_axis(args, args->shape.W),
@@ -132,7 +141,7 @@ size_t mluop_roi_pool_plan(mluOpHandle_t handle, struct roi_pool_args *args) {
   return arena.used;
 }
 
-/* ---------------------------------------------------------------------------------- jobs */
+/* -------------------------------------------------------------------------------- caches */
 
 /* The pixels that samples of a bin touch along one axis, roughly. */
 static double touched(float bin, int32_t grid, int64_t extent) {
@@ -169,7 +178,8 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
                           args->plan.bin_pixels < MANY_PIXELS && visits > 2.0 * map;
 }
 
-void mluop_roi_pool_prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scratch) {
+/* Hands out the memory, finds the bins and puts them in order. */
+static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scratch) {
   struct mluop_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
   struct mluop_job job = {
@@ -189,6 +199,28 @@ void mluop_roi_pool_prepare(mluOpHandle_t handle, struct roi_pool_args *args, vo
   job.count = args->shape.R;
   mluop_parallel_for(handle, &job);
 }
+
+bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_pool_args *args,
+                          mluOpStatus_t *status) {
+  float image;
+  const int64_t row = look(args, &image);
+  if (row < args->shape.R) {
+    *status = mluop_fail(BAD_PARAM, call->api,
+                         "%s: row %" PRId64 " is of image %g, expected one of %" PRId64
+                         " images, counted from 0",
+                         call->tensors[rois].name, row, (double)image, args->shape.N);
+    return false;
+  }
+  void *scratch = mluop_scratch(call->handle, plan(call->handle, args));
+  if (scratch == NULL) {
+    *status = mluop_no_scratch(call);
+    return false;
+  }
+  prepare(call->handle, args, scratch);
+  return true;
+}
+
+/* ---------------------------------------------------------------------------------- jobs */
 
 int64_t mluop_roi_pool_bin_cost(const struct roi_pool_args *args) {
   const double floats = args->plan.bin_pixels * (double)args->shape.C;

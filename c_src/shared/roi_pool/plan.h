@@ -4,19 +4,14 @@
 
 /* How the work of a call is ordered and shared out, and the memory for that. */
 
-#include "core/internal.h"
+#include "core/contract.h"
 #include "shared/roi_pool/job.h"
 
-/* Expects the extents, parameters and data of `args`; everything else is set here. */
-
-/* Looks at rois before all else: the first row whose image does not exist, R if there is none. */
-int64_t mluop_roi_pool_look(struct roi_pool_args *args, float *image);
-
-/* The bytes of scratch memory that a call needs. */
-size_t mluop_roi_pool_plan(mluOpHandle_t handle, struct roi_pool_args *args);
-
-/* Hands out the memory, finds the bins and puts them in order. */
-void mluop_roi_pool_prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scratch);
+/* Expects the shape and the data of `args`, and own_bytes if the caller has a kernel of its own;
+   everything else is set here. False if a number in the data is no image, or without memory. `rois`
+   is the tensor of the call that is to be blamed. */
+bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_pool_args *args,
+                          mluOpStatus_t *status);
 
 /* Runs a kernel over all bins. */
 void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *args,

@@ -88,6 +88,10 @@ size_t mluop_roi_pool_lay_out_tiles(struct roi_pool_args *args, struct mluop_are
   }
   const int64_t stride = mluop_div_up(args->shape.C, 16) * 16;
   tiles->buffer_bytes = (size_t)(stride << (tiles->shift_h + tiles->shift_w)) * sizeof(float);
+  if (args->plan.own_kernel) {
+    tiles->boxes = mluop_take(arena, bins, sizeof(*tiles->boxes));
+    return tiles->buffer_bytes + (size_t)args->plan.own_tiles * tiles->buffer_bytes;
+  }
   const int64_t taps = ROI_POOL_BATCH_TAPS + args->plan.max_taps_h + args->plan.max_taps_w;
   return tiles->buffer_bytes + sizeof(struct roi_pool_batch) +
          (size_t)taps * sizeof(struct roi_pool_tap);
@@ -169,10 +173,22 @@ static const struct mluop_way ways[] = {
     {"by_pixel", NULL, worth_sorting, plan_pixels, roi_pool_add_pixels},
     {"general", NULL, NULL, plan_bins, roi_pool_add_bins}};
 
-void mluop_roi_pool_run_tiles(mluOpHandle_t handle, struct roi_pool_args *args) {
+static void begin(mluOpHandle_t handle, struct roi_pool_args *args) {
   list_bins(handle, args);
   if (args->plan.in_place) clear(handle, args);
+}
+
+void mluop_roi_pool_run_tiles(mluOpHandle_t handle, struct roi_pool_args *args) {
+  begin(handle, args);
   struct mluop_job job = {.kernel = NULL};
   mluop_plan(handle, "roi_pool_backward", ways, args, &job);
+  mluop_parallel_for(handle, &job);
+}
+
+void mluop_roi_pool_run_tiles_by(mluOpHandle_t handle, struct roi_pool_args *args,
+                                 mluop_kernel *kernel) {
+  begin(handle, args);
+  struct mluop_job job = {.kernel = kernel, .args = args};
+  plan_pixels(args, handle, &job);
   mluop_parallel_for(handle, &job);
 }

@@ -14,4 +14,8 @@ size_t mluop_roi_pool_lay_out_tiles(struct roi_pool_args *args, struct mluop_are
 /* Computes grad_input, and the slopes of bins on tiles: see struct roi_pool_tiles. */
 void mluop_roi_pool_run_tiles(mluOpHandle_t handle, struct roi_pool_args *args);
 
+/* The same with a kernel of the caller, which adds to tiles what bins have within their boxes. */
+void mluop_roi_pool_run_tiles_by(mluOpHandle_t handle, struct roi_pool_args *args,
+                                 mluop_kernel *kernel);
+
 #endif /* MLUOP_SHARED_ROI_POOL_TILES_H_ */

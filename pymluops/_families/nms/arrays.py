@@ -211,20 +211,14 @@ def _parameters(call: Call, settings: tuple[Any, ...], words: tuple[str, str]) -
             call.refuse("max_output_size", f"{limit} given, expected 0 or more")
     threshold = -np.inf if score_threshold is None else score_threshold
     return (
-        _word(call, "method", words[0], _METHODS),
-        _word(call, "box_mode", words[1], _BOX_MODES),
+        call.word("method", words[0], _METHODS),
+        call.word("box_mode", words[1], _BOX_MODES),
         limit,
         call.real("iou_threshold", iou_threshold),
         call.real("score_threshold", threshold),
         call.real("offset", offset),
         call.real("sigma", sigma),
     )
-
-
-def _word(call: Call, name: str, given: str, known: dict[str, int]) -> int:
-    if not isinstance(given, str) or given not in known:
-        call.refuse(name, f"{given!r} given, expected {' or '.join(map(repr, known))}")
-    return known[given]
 
 
 @lru_cache(maxsize=64)

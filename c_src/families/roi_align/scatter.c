@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "families/roi_align/job.h"
+#include "families/roi_align/kernels.h"
+#include "shared/bilinear.h"
+#include "shared/roi_pool/tile.h"
+
+/* The gradient of the maxima: each channel of a bin goes to the four pixels around a point of its
+   own. */
+
+/* On up to so many rows and columns, all pixels of a bin take something from each channel: mostly
+   zeros, but in vectors. */
+enum { FEW_PIXELS = 8 };
+
+/* Whole numbers that are floats. */
+enum { EXACT_FLOATS = 1 << 24 };
+
+/* Tiles with lists of so many bins have their sums added up after some of them: rounding does not
+   grow with their number. */
+enum { MANY_BINS = 1024, SUMMED_BINS = 256 };
+
+/* The bin that is prefetched. */
+enum { AHEAD = 4 };
+
+/* ---------------------------------------------------------------------------------- points */
+
+struct point {
+  struct mluop_axis row, col;
+};
+
+/* The point of element `at`; false if it adds nothing. */
+MLUOP_INLINE int point_at(const struct roi_align_args *args, int64_t at, int is_half,
+                          struct point *point) {
+  const float y = mluop_load_as(args->given_argmax_y, at, is_half);
+  const float x = mluop_load_as(args->given_argmax_x, at, is_half);
+  return y != -1.0f && mluop_axis_at(y, args->pool.shape.H, &point->row) &&
+         mluop_axis_at(x, args->pool.shape.W, &point->col);
+}
+
+/* The points of a vector of channels: on the map, what lies at its rim moved onto it. */
+struct points {
+  vf y, x;
+  vm inside; /* adds something */
+};
+
+MLUOP_INLINE vf within(vf v, float low, float high, vf flag) {
+  flag = vf_select(vf_at_least(v, vf_set(low)), flag, vf_set(0.0f));
+  return vf_select(vf_at_least(vf_set(high), v), flag, vf_set(0.0f));
+}
+
+MLUOP_INLINE vf onto(vf v, int64_t extent) {
+  const vf last = vf_set((float)(extent - 1)), some = vf_greatest(v, vf_set(0.0f));
+  return vf_select(vf_greater(some, last), last, some);
+}
+
+MLUOP_INLINE struct points points_at(const struct roi_align_args *args, int64_t at, int is_half) {
+  const struct roi_pool_shape *shape = &args->pool.shape;
+  const vf y = vf_load_as(args->given_argmax_y, at, is_half);
+  const vf x = vf_load_as(args->given_argmax_x, at, is_half);
+  vf flag = vf_select(vf_nonzero(y - vf_set(-1.0f)), vf_set(1.0f), vf_set(0.0f));
+  flag = within(y, -1.0f, (float)shape->H, flag);
+  flag = within(x, -1.0f, (float)shape->W, flag);
+  return (struct points){onto(y, shape->H), onto(x, shape->W), vf_nonzero(flag)};
+}
+
+/* ----------------------------------------------------------------------------------- reach */
+
+MLUOP_INLINE void widen(struct roi_pool_box *box, const struct point *point) {
+  if (point->row.low < box->top) box->top = (int32_t)point->row.low;
+  if (point->row.high >= box->bottom) box->bottom = (int32_t)point->row.high + 1;
+  if (point->col.low < box->left) box->left = (int32_t)point->col.low;
+  if (point->col.high >= box->right) box->right = (int32_t)point->col.high + 1;
+}
+
+MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int64_t bin,
+                                          int is_half) {
+  const struct roi_pool_shape *shape = &args->pool.shape;
+  struct roi_pool_box box = {INT32_MAX, 0, INT32_MAX, 0};
+  /* The last ones, and the first ones with the other sign. */
+  const vf none = vf_set(-FLT_MAX);
+  vf bottom = none, right = none, top = none, left = none;
+  int64_t c = 0;
+  for (; c + VL <= shape->C; c += VL) {
+    const struct points points = points_at(args, bin * shape->C + c, is_half);
+    bottom = vf_greatest(vf_select(points.inside, points.y, none), bottom);
+    right = vf_greatest(vf_select(points.inside, points.x, none), right);
+    top = vf_greatest(vf_select(points.inside, vf_set(0.0f) - points.y, none), top);
+    left = vf_greatest(vf_select(points.inside, vf_set(0.0f) - points.x, none), left);
+  }
+  float edges[4][VL];
+  vf_store(edges[0], bottom);
+  vf_store(edges[1], right);
+  vf_store(edges[2], top);
+  vf_store(edges[3], left);
+  for (int lane = 0; lane < VL && c > 0; lane++) {
+    struct point low = {0}, high = {0};
+    if (edges[0][lane] < 0.0f) continue;
+    mluop_axis_at(-edges[2][lane], shape->H, &low.row);
+    mluop_axis_at(-edges[3][lane], shape->W, &low.col);
+    mluop_axis_at(edges[0][lane], shape->H, &high.row);
+    mluop_axis_at(edges[1][lane], shape->W, &high.col);
+    widen(&box, &low);
+    widen(&box, &high);
+  }
+  for (; c < shape->C; c++) {
+    struct point point;
+    if (point_at(args, bin * shape->C + c, is_half, &point)) widen(&box, &point);
+  }
+  return box;
+}
+
+/* Item: a bin, in the order of `bins`. The pixels that its points touch. */
+void MLUOP_VARIANT(roi_align_reach)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  (void)scratch;
+  const struct roi_align_args *args = vargs;
+  const struct roi_pool_args *a = &args->pool;
+  for (int64_t item = begin; item < end; item++) {
+    const int64_t bin = a->memory.bins[item].index;
+    a->tiles.boxes[item] = a->shape.is_half ? reach_of(args, bin, 1) : reach_of(args, bin, 0);
+  }
+}
+
+/* --------------------------------------------------------------------------------- scatter */
+
+MLUOP_INLINE void add_at(struct tile *tile, int64_t row, int64_t col, int64_t c, float value) {
+  if (row < tile->rows.begin || row >= tile->rows.end || col < tile->cols.begin ||
+      col >= tile->cols.end) {
+    return;
+  }
+  tile->sums[(row - tile->rows.begin) * tile->pitch + (col - tile->cols.begin) * tile->stride +
+             c] += value;
+}
+
+/* Channels from c on, one by one. */
+MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct tile *tile,
+                                   int64_t bin, int64_t c, int is_half) {
+  const int64_t channels = args->pool.shape.C;
+  for (; c < channels; c++) {
+    const int64_t at = bin * channels + c;
+    struct point point;
+    if (!point_at(args, at, is_half, &point)) continue;
+    const float gradient = mluop_load_as(args->pool.data.grad_output, at, is_half);
+    const float below = point.row.frac, right = point.col.frac;
+    const float above = 1.0f - below, left = 1.0f - right;
+    add_at(tile, point.row.low, point.col.low, c, above * left * gradient);
+    add_at(tile, point.row.low, point.col.high, c, above * right * gradient);
+    add_at(tile, point.row.high, point.col.low, c, below * left * gradient);
+    add_at(tile, point.row.high, point.col.high, c, below * right * gradient);
+  }
+}
+
+/* How much of a point belongs to a row or column: less the farther it is, nothing from 1 on. */
+MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
+  const vf past = at - vf_set((float)pixel);
+  const vf away = vf_greatest(past, vf_set(0.0f) - past);
+  return vf_greatest(vf_set(1.0f) - away, vf_set(0.0f));
+}
+
+/* Channels up to the last whole vector, to all pixels of a box that is on the tile. Their number is
+   returned. */
+MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct tile *tile,
+                                     int64_t bin, struct range rows, struct range cols,
+                                     int is_half) {
+  const int64_t channels = args->pool.shape.C, stride = tile->stride;
+  float *first = tile->sums + (rows.begin - tile->rows.begin) * tile->pitch +
+                 (cols.begin - tile->cols.begin) * stride;
+  int64_t c = 0;
+  for (; c + VL <= channels; c += VL) {
+    const int64_t at = bin * channels + c;
+    const struct points points = points_at(args, at, is_half);
+    const vf given = vf_load_as(args->pool.data.grad_output, at, is_half);
+    const vf gradient = vf_select(points.inside, given, vf_set(0.0f));
+    vf shares[FEW_PIXELS];
+    for (int64_t j = 0; j < cols.end - cols.begin; j++)
+      shares[j] = share_of(points.x, cols.begin + j);
+    for (int64_t i = 0; i < rows.end - rows.begin; i++) {
+      const vf of_row = share_of(points.y, rows.begin + i) * gradient;
+      float *sum = first + i * tile->pitch + c;
+      for (int64_t j = 0; j < cols.end - cols.begin; j++, sum += stride) {
+        vf_store(sum, vf_fma(of_row, shares[j], vf_load(sum)));
+      }
+    }
+  }
+  return c;
+}
+
+/* Nothing times infinity is not nothing. */
+MLUOP_INLINE int all_finite(const void *gradients, int64_t at, int64_t count, int is_half) {
+  int finite = 1;
+  for (int64_t c = 0; c < count; c++) {
+    const float value = mluop_load_as(gradients, at + c, is_half);
+    finite &= value - value == 0.0f;
+  }
+  return finite;
+}
+
+static inline struct range common(struct range a, int64_t begin, int64_t end) {
+  return (struct range){a.begin > begin ? a.begin : begin, a.end < end ? a.end : end};
+}
+
+MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct tile *tile, uint32_t entry,
+                              int is_half) {
+  const struct roi_pool_args *a = &args->pool;
+  const struct roi_pool_box *box = &a->tiles.boxes[entry];
+  const struct range rows = common(tile->rows, box->top, box->bottom);
+  const struct range cols = common(tile->cols, box->left, box->right);
+  if (rows.begin >= rows.end || cols.begin >= cols.end) return;
+  if (!a->plan.dense) {
+    const uint64_t touched =
+        bits_of((struct range){cols.begin - tile->cols.begin, cols.end - tile->cols.begin});
+    for (int64_t row = rows.begin; row < rows.end; row++)
+      touch(tile, row - tile->rows.begin, touched);
+  }
+  const int64_t bin = a->memory.bins[entry].index;
+  int64_t c = 0;
+  if (rows.end - rows.begin <= FEW_PIXELS && cols.end - cols.begin <= FEW_PIXELS &&
+      rows.end <= EXACT_FLOATS && cols.end <= EXACT_FLOATS &&
+      all_finite(a->data.grad_output, bin * a->shape.C, a->shape.C, is_half)) {
+    c = scatter_vectors(args, tile, bin, rows, cols, is_half);
+  }
+  scatter_channels(args, tile, bin, c, is_half);
+}
+
+/* ----------------------------------------------------------------------------------- tiles */
+
+/* Sums of a tile that is added to by many bins. */
+struct totals {
+  double *sums;
+  int64_t pitch; /* from row to row */
+  int wanted, bins;
+};
+
+/* Moves the sums so far into the totals, or, in the end, all of them back. */
+static void sum_up(struct tile *tile, struct totals *totals, int is_end) {
+  totals->bins = 0;
+  for (int64_t row = 0; row < tile->rows.end - tile->rows.begin; row++) {
+    double *total = totals->sums + row * totals->pitch;
+    float *sum = tile->sums + row * tile->pitch;
+    for (int64_t i = 0; i < totals->pitch; i++) {
+      total[i] += (double)sum[i];
+      sum[i] = is_end ? (float)total[i] : 0.0f;
+    }
+  }
+}
+
+static void prefetch_bin(const struct roi_align_args *args, uint32_t entry) {
+  const struct roi_pool_args *a = &args->pool;
+  const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
+  const int64_t at = a->memory.bins[entry].index * bytes;
+  prefetch_gradient(a, entry);
+  for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) {
+    mluop_prefetch((const char *)args->given_argmax_x + at + b);
+    mluop_prefetch((const char *)args->given_argmax_y + at + b);
+  }
+}
+
+static void scatter_list(const struct roi_align_args *args, struct tile *tile,
+                         struct totals *totals, int64_t list) {
+  const struct roi_pool_tiles *tiles = &args->pool.tiles;
+  const uint32_t end = tiles->starts[list + 1];
+  for (uint32_t i = tiles->starts[list]; i < end; i++) {
+    if (end - i > AHEAD) prefetch_bin(args, tiles->entries[i + AHEAD]);
+    if (args->pool.shape.is_half) {
+      scatter_bin(args, tile, tiles->entries[i], 1);
+    } else {
+      scatter_bin(args, tile, tiles->entries[i], 0);
+    }
+    if (totals->wanted && ++totals->bins == SUMMED_BINS) sum_up(tile, totals, 0);
+  }
+}
+
+static struct totals start_totals(const struct roi_pool_args *a, struct tile *tile, int64_t list,
+                                  void *memory) {
+  const uint32_t *starts = a->tiles.starts;
+  const int64_t of_image = a->tiles.count + tile->image;
+  const uint32_t bins = starts[list + 1] - starts[list] + starts[of_image + 1] - starts[of_image];
+  struct totals totals = {.sums = memory, .wanted = bins > MANY_BINS};
+  if (!totals.wanted) return totals;
+  const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
+  totals.pitch = cols * tile->stride;
+  memset(memory, 0, (size_t)(rows * totals.pitch) * sizeof(double));
+  for (int64_t row = 0; row < rows; row++) touch(tile, row, bits_of((struct range){0, cols}));
+  return totals;
+}
+
+/* Item: a tile of grad_input. It belongs to one thread, which adds the bins in the order of the
+   lists: the sum for an element does not depend on the number of threads. */
+void MLUOP_VARIANT(roi_align_scatter)(const void *vargs, int64_t begin, int64_t end,
+                                      void *scratch) {
+  const struct roi_align_args *args = vargs;
+  const struct roi_pool_args *a = &args->pool;
+  for (int64_t list = begin; list < end; list++) {
+    struct tile tile;
+    start_tile(a, list, scratch, &tile);
+    struct totals totals = start_totals(a, &tile, list, (char *)scratch + a->tiles.buffer_bytes);
+    scatter_list(args, &tile, &totals, list);
+    scatter_list(args, &tile, &totals, a->tiles.count + tile.image);
+    if (totals.wanted) sum_up(&tile, &totals, 1);
+    if (!a->plan.in_place) store_tile(a, &tile);
+  }
+  if (a->plan.stream) vf_stream_end();
+}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RoIAlign: means or maxima over the bins of regions of interest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, SupportsFloat, SupportsIndex, cast, overload
+
+from pymluops._arguments import Size
+from pymluops._call import ABSENT, Call, Tensor
+from pymluops._descriptor import object_descriptor
+from pymluops._handle import Handle
+from pymluops._tensor import Array, ArrayLike, Output
+from pymluops.capi import Layout
+
+#: Pool modes as they are written, and what C calls them.
+POOL_MODES = {"max": 0, "avg": 1}
+
+
+@overload
+def roi_align_forward(
+    input: ArrayLike,
+    rois: ArrayLike,
+    *,
+    pooled_height: SupportsIndex | None = None,
+    pooled_width: SupportsIndex | None = None,
+    spatial_scale: SupportsFloat = 1.0,
+    sampling_ratio: SupportsIndex = 0,
+    pool_mode: Literal["avg"] = "avg",
+    aligned: bool = True,
+    pooled: Size = None,
+    out: Output | None = None,
+    handle: Handle | None = None,
+) -> Array: ...
+@overload
+def roi_align_forward(
+    input: ArrayLike,
+    rois: ArrayLike,
+    *,
+    pooled_height: SupportsIndex | None = None,
+    pooled_width: SupportsIndex | None = None,
+    spatial_scale: SupportsFloat = 1.0,
+    sampling_ratio: SupportsIndex = 0,
+    pool_mode: Literal["max"],
+    aligned: bool = True,
+    pooled: Size = None,
+    out: tuple[Output | None, Output | None, Output | None] | None = None,
+    handle: Handle | None = None,
+) -> tuple[Array, Array, Array]: ...
+def roi_align_forward(
+    input: ArrayLike,
+    rois: ArrayLike,
+    *,
+    pooled_height: SupportsIndex | None = None,
+    pooled_width: SupportsIndex | None = None,
+    spatial_scale: SupportsFloat = 1.0,
+    sampling_ratio: SupportsIndex = 0,
+    pool_mode: str = "avg",
+    aligned: bool = True,
+    pooled: Size = None,
+    out: Any = None,
+    handle: Handle | None = None,
+) -> Any:
+    """Take the mean or the maximum of bilinear samples over each bin of each region.
+
+    ``output[r, ph, pw, c]`` is the mean, or the maximum, of ``input[image, y, x, c]`` over a grid
+    of points (y, x) in bin (ph, pw) of region r. A point outside the map has the value 0.
+
+    Parameters
+    ----------
+    input : array_like, [N, H, W, C] or [H, W, C], float16 or float32
+        The feature map.
+    rois : array_like, [R, 5], the dtype of `input` or float32
+        Regions (image number, x1, y1, x2, y2). The number is cut to a whole one: 0.5 is image 0. A
+        NaN among the coordinates is no error, and such samples are 0. No regions give no results.
+    pooled_height, pooled_width : int
+        The number of bins.
+    spatial_scale : float, default 1.0
+        Pixels of the map for one unit of the regions.
+    sampling_ratio : int, default 0
+        The grid has this many points in each direction; 0 is about one for each pixel. For maxima
+        it is at most 128.
+    pool_mode : {"avg", "max"}
+        Mean or maximum. NaN loses against every number.
+    aligned : bool, default True
+        Whether coordinates count from the edges of pixels, half a pixel from their centres. Without
+        it regions have one pixel at least, as in the first versions of RoIAlign.
+    pooled : int or (int, int), optional
+        Both numbers of bins in one argument.
+    out : array, or tuple of three arrays for maxima, optional
+        Where the results go; None in the tuple for a new array.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    output : array, [R, pooled_height, pooled_width, C], the dtype of `input`
+        `out`, or a new array.
+    argmax_x, argmax_y : array, like `output`
+        For maxima only: where on the map each of them is. -1 where a region has no points.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is not an array or has another dtype, or a number is not one.
+    BadParamError
+        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+    NotSupportedError
+        A tensor of 2**31 elements or more; a `sampling_ratio` above 128 for maxima.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> image = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    >>> rois = np.array([[0, 0.5, 0.5, 1.5, 1.5]], np.float32)
+    >>> pymluops.roi_align_forward(image, rois, pooled_height=1, pooled_width=1)
+    array([[[[1.5]]]], dtype=float32)
+    """
+    call = Call("mluOpRoiAlignForward_v2", handle, Layout.NHWC)
+    x = call.input("input", input, batch=True)
+    regions = call.rois("rois", rois)
+    bins = call.pair(
+        ("pooled", pooled), ("pooled_height", pooled_height), ("pooled_width", pooled_width)
+    )
+    mode = call.word("pool_mode", pool_mode, POOL_MODES)
+    ratio, scale = _numbers(call, spatial_scale, sampling_ratio)
+    desc = descriptor(*bins, ratio, scale, mode, bool(aligned))
+    shape = (regions.shape[0], *bins, x.shape[3])
+    if mode == POOL_MODES["avg"]:
+        y = call.output("out", out, shape, x.dtype)
+        call.run(desc, x, regions, y, ABSENT, ABSENT)
+        return y.result
+    names = ("output", "argmax_x", "argmax_y")
+    results = [
+        call.output(f"out[{i}]", given, shape, x.dtype)
+        for i, given in enumerate(call.several(names, out))
+    ]
+    call.run(desc, x, regions, *results)
+    return tuple(result.result for result in results)
+
+
+def roi_align_backward(
+    grad_output: ArrayLike,
+    rois: ArrayLike,
+    argmax_x: ArrayLike | None = None,
+    argmax_y: ArrayLike | None = None,
+    *,
+    height: SupportsIndex,
+    width: SupportsIndex,
+    batch: SupportsIndex,
+    spatial_scale: SupportsFloat = 1.0,
+    sampling_ratio: SupportsIndex = 0,
+    pool_mode: str = "avg",
+    aligned: bool = True,
+    out: Output | None = None,
+    handle: Handle | None = None,
+) -> Array:
+    """Compute the gradient of `roi_align_forward` for its input.
+
+    For means, each point adds ``weight * grad_output[r, ph, pw, c] / points`` to the four pixels
+    around it. For maxima, ``grad_output[r, ph, pw, c]`` goes to the four pixels around
+    ``(argmax_y, argmax_x)[r, ph, pw, c]``, with their bilinear weights.
+
+    Parameters
+    ----------
+    grad_output : array_like, [R, pooled_height, pooled_width, C], float16 or float32
+        The gradient of the output of `roi_align_forward`.
+    rois : array_like, [R, 5], the dtype of `grad_output` or float32
+        The regions of `roi_align_forward`. For maxima only their images matter.
+    argmax_x, argmax_y : array_like, like `grad_output`
+        What `roi_align_forward` returned, for maxima. Means do not look at them.
+    height, width, batch : int
+        H, W and N, the size of the map.
+    spatial_scale, sampling_ratio, pool_mode, aligned
+        As in `roi_align_forward`.
+    out : array, [N, H, W, C], the dtype of `grad_output`, optional
+        Where the result goes.
+    handle : Handle, optional
+        What to run with; by default the handle of this thread.
+
+    Returns
+    -------
+    array, [N, H, W, C], the dtype of `grad_output`
+        `out`, or a new array.
+
+    Raises
+    ------
+    BadTypeError
+        An argument is not an array or has another dtype, or a number is not one.
+    BadParamError
+        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+    NotSupportedError
+        A tensor of 2**31 elements or more.
+
+    Examples
+    --------
+    >>> import numpy as np, pymluops
+    >>> rois = np.array([[0, 0.5, 0.5, 1.5, 1.5]], np.float32)
+    >>> grad = np.full((1, 1, 1, 1), 8, np.float32)
+    >>> pymluops.roi_align_backward(grad, rois, height=2, width=2, batch=1)[0, :, :, 0]
+    array([[2., 2.],
+           [2., 2.]], dtype=float32)
+    """
+    mean = isinstance(pool_mode, str) and pool_mode == "avg"
+    function = "mluOpRoiAlignBackward" if mean else "mluOpRoiAlignBackward_v2"
+    call = Call(function, handle, Layout.NHWC)
+    dy = call.input("grad_output", grad_output)
+    regions = call.rois("rois", rois)
+    mode = call.word("pool_mode", pool_mode, POOL_MODES)
+    places: tuple[Tensor, ...] = ()
+    if not mean:
+        # None is refused there.
+        places = (
+            call.input("argmax_x", cast(ArrayLike, argmax_x)),
+            call.input("argmax_y", cast(ArrayLike, argmax_y)),
+        )
+    size = (
+        call.extent("batch", batch),
+        call.extent("height", height),
+        call.extent("width", width),
+    )
+    ratio, scale = _numbers(call, spatial_scale, sampling_ratio)
+    dx = call.output("out", out, (*size, dy.shape[3]), dy.dtype)
+    if mean:
+        call.run(scale, ratio, bool(aligned), dy, regions, dx)
+    else:
+        call.run(dy, regions, *places, scale, ratio, bool(aligned), mode, dx)
+    return dx.result
+
+
+def descriptor(
+    height: int, width: int, sampling_ratio: int, spatial_scale: float, mode: int, aligned: bool
+) -> Any:
+    """Return the descriptor of the forward, which judges its numbers."""
+    values = (height, width, sampling_ratio, spatial_scale, mode, aligned)
+    return object_descriptor("RoiAlignForward", *values, version="_v2")
+
+
+def _numbers(
+    call: Call, spatial_scale: SupportsFloat, sampling_ratio: SupportsIndex
+) -> tuple[int, float]:
+    return (
+        call.integer("sampling_ratio", sampling_ratio),
+        call.real("spatial_scale", spatial_scale),
+    )

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RoIAlign in PyTorch: numbers known beforehand, empty tensors, errors, modules."""
+
+import copy
+import pickle
+import re
+
+import pytest
+import torch
+from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+
+import pymluops
+import pymluops.torch as ours
+
+EXAMPLE = torch.tensor([[[[1.0, 2, 4, 8], [3, 5, 7, 9], [2, 0, 6, 1]]]])
+BOXES = torch.tensor([[0.0, 0, 0, 4, 2], [0, -2, -2, 1, 1]])
+ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("mode", "pooled", "gradient"),
+    [
+        ("avg", [2.75, 7, 0, 0.53125], [[4.75, 1.25, 2, 2], [1, 1, 2, 2], [0, 0, 0, 0]]),
+        ("max", [5, 9, 0, 1.125], [[7, 1, 0, 0], [0, 4, 0, 8], [0, 0, 0, 0]]),
+    ],
+)
+def test_the_example_of_the_contract(mode, pooled, gradient, dtype):
+    x = EXAMPLE.to(dtype, copy=True).requires_grad_()
+    result = ours.roi_align(x, BOXES.to(dtype), (1, 2), 1.0, 2, mode)
+    result.backward(torch.tensor([4.0, 8] * 2, dtype=dtype).view(2, 1, 1, 2))
+    assert result.flatten().tolist() == pooled
+    assert x.grad[0, 0].tolist() == gradient
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_places_of_maxima_are_not_rounded(dtype):
+    """A sample at 0.3 between two pixels: 16 bits would not give their gradients so exactly."""
+    x = torch.tensor([[[[1.0, 5, 2, 0]]]], dtype=dtype, requires_grad=True)
+    rois = torch.tensor([[0, 0.5, 0.5, 3.1, 0.5]])  # samples at 0.65 and 1.95
+    ours.roi_align(x, rois, 1, 1.0, 2, "max").backward(torch.ones(1, 1, 1, 1, dtype=dtype))
+    exact = torch.tensor([0.35, 0.65, 0, 0])
+    wide = x.detach().float().requires_grad_()
+    ours.roi_align(wide, rois, 1, 1.0, 2, "max").backward(torch.ones(1, 1, 1, 1))
+    assert torch.allclose(wide.grad[0, 0, 0], exact, atol=1e-6)
+    assert torch.equal(x.grad, wide.grad.to(dtype))
+
+
+def test_empty_tensors():
+    def call(x, rois):
+        return ours.roi_align(x, rois, 2)
+
+    assert_empty_gives_zeros(call, [(1, 3, 4, 4), (0, 5)], (0, 3, 2, 2))
+    assert_empty_gives_zeros(call, [(1, 0, 4, 4), (2, 5)], (2, 0, 2, 2))
+    with pytest.raises(ValueError, match=r"input has shape \(1, 3, 0, 4\), expected pixels"):
+        call(zeros(1, 3, 0, 4), zeros(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), zeros(2, 4), 2),
+            ValueError,
+            (
+                "roi_align: rois has shape (2, 4), expected (2, 5) = "
+                "(R, 5), rows of (image, x1, y1, x2, y2)"
+            ),
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, (2, 2, 2)),
+            ValueError,
+            "roi_align: output_size is (2, 2, 2), expected an int or a pair of ints",
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 0),
+            ValueError,
+            "roi_align: output_size is (0, 0), expected 1 or more",
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 2, pool_mode="mean"),
+            ValueError,
+            "roi_align: pool_mode is 'mean', expected 'avg' or 'max'",
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI + 1, 2),
+            pymluops.BadParamError,
+            "boxes: row 0 is of image 1",
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 2, 1.0, 200, "max"),
+            pymluops.NotSupportedError,
+            "sampling_ratio is 200",
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 2, 1.0, 2**40),
+            ValueError,
+            "too large for C",
+        ),
+    ],
+)
+def test_errors_name_the_argument(call, kind, text):
+    with pytest.raises(kind, match=re.escape(text)):
+        call()
+
+
+def test_the_constructor_takes_what_mmcv_takes():
+    assert_signature(
+        ours.RoIAlign,
+        "output_size, spatial_scale=1.0, sampling_ratio=0, pool_mode=avg, aligned=True, "
+        "use_torchvision=False",
+    )
+
+
+def test_the_module_describes_and_copies_itself():
+    module = ours.RoIAlign(7, 0.25, 2)
+    text = (
+        "RoIAlign(output_size=(7, 7), spatial_scale=0.25, sampling_ratio=2, pool_mode='avg', "
+        "aligned=True)"
+    )
+    assert repr(module) == text
+    assert repr(copy.deepcopy(module)) == text
+    assert repr(pickle.loads(pickle.dumps(module))) == text
