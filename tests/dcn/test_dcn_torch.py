@@ -131,11 +131,23 @@ def test_the_scale_of_weights_in_mmcv() -> None:
     torch.testing.assert_close(more, 1 + 0.5 * once)
 
 
-@pytest.mark.parametrize("step", [1, 3, 64])
+@pytest.mark.parametrize("step", [1, 2, 4, 64])
 def test_im2col_step_changes_nothing(step: int) -> None:
     args = seeded(4, 4, 5, 6), seeded(4, 18, 3, 4), seeded(3, 4, 3, 3)
     expected = ours.deform_conv2d(*args)
     assert torch.equal(ours.deform_conv2d(*args, 1, 0, 1, 1, 1, False, step), expected)
+
+
+@pytest.mark.parametrize("kind", [ValueError, AssertionError])
+def test_im2col_step_divides_the_batch(kind: type[Exception]) -> None:
+    """mmcv asserts that; whoever expects its error gets it."""
+    model = ours.DeformConv2dPack(4, 3, 3, im2col_step=3)
+    assert model(seeded(2, 4, 5, 6)).shape[0] == 2
+    assert model(seeded(6, 4, 5, 6)).shape[0] == 6
+    with pytest.raises(kind, match="input has 4 images and im2col_step is 3: batch size must be"):
+        model(seeded(4, 4, 5, 6))
+    with pytest.raises(kind, match="im2col_step is 0"):
+        ours.deform_conv2d(X, OFFSET, WEIGHT, im2col_step=0)
 
 
 def test_a_map_below_the_kernel() -> None:

@@ -110,7 +110,7 @@ class DeformConv2d(_Conv):
     bias : bool
         Must be False.
     im2col_step : int
-        Changes nothing here.
+        Changes no result, but must divide a batch that is larger.
     """
 
     def __init__(
@@ -139,7 +139,8 @@ class DeformConv2d(_Conv):
 
     def forward(self, x: Tensor, offset: Tensor) -> Tensor:
         """Apply :func:`deform_conv2d`."""
-        return deform_conv2d(x, offset, self.weight, *self._numbers())
+        numbers = (*self._numbers(), False, self.im2col_step)
+        return deform_conv2d(x, offset, self.weight, *numbers)
 
 
 class DeformConv2dPack(DeformConv2d, _Pack):
@@ -150,7 +151,7 @@ class DeformConv2dPack(DeformConv2d, _Pack):
     in_channels, out_channels, kernel_size, stride, padding, dilation, groups, deform_groups, bias
         As for :class:`DeformConv2d`.
     im2col_step : int
-        Changes nothing here.
+        As for :class:`DeformConv2d`.
     """
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from pymluops._families.dcn import native
@@ -161,6 +162,19 @@ _deform_conv2d = define(
 # ------------------------------------------------------------------------------ what users call
 
 
+class _IndivisibleError(ValueError, AssertionError):
+    """What mmcv asserts, and code that knows mmcv may expect."""
+
+
+def _check_step(input: Tensor, im2col_step: int) -> None:
+    images = input.shape[0] if input.dim() == 4 else 0
+    if im2col_step < 1 or images % min(im2col_step, max(images, 1)) != 0:
+        raise _IndivisibleError(
+            f"deform_conv2d: input has {images} images and im2col_step is {im2col_step}: "
+            "batch size must be divisible by im2col_step"
+        )
+
+
 def deform_conv2d(
     input: Tensor,
     offset: Tensor,
@@ -193,7 +207,7 @@ def deform_conv2d(
     bias : bool
         Must be False.
     im2col_step : int
-        Changes nothing here: how many images mmcv takes at once.
+        Changes no result: how many images mmcv takes at once. A larger batch is a multiple of it.
 
     Returns
     -------
@@ -202,6 +216,8 @@ def deform_conv2d(
     """
     if bias:
         raise ValueError("deform_conv2d: bias is True, expected False; add it to the result")
+    if not torch.compiler.is_compiling():  # a graph may be for any number of images
+        _check_step(input, im2col_step)
     form = _pairs("deform_conv2d", stride, padding, dilation, groups, deform_groups)
     result: Tensor = _deform_conv2d(input, offset, None, weight, None, *form)
     return result
