@@ -14,6 +14,9 @@ enum { MAP, BOXES, POOLED, ARGMAX_X, ARGMAX_Y };
 
 enum { MAXIMUM = 0, MEAN = 1 }; /* pool_mode */
 
+/* Of the backwards, in a test case: the bins are those of grads. */
+#define CASE_PARAMETERS "roi_align_backward_param pooled_height= pooled_width="
+
 /* ---------------------------------------------------------------------------------- checks */
 
 static const struct mluop_rule forward_null_rules[] = {
@@ -134,7 +137,7 @@ static mluOpStatus_t run_forward(const struct mluop_call *call, struct roi_align
     }
   }
   mluop_leave_floats(found);
-  return status;
+  return mluop_end_call(call, status);
 }
 
 mluOpStatus_t mluOpRoiAlignForward_v2(mluOpHandle_t handle,
@@ -146,6 +149,7 @@ mluOpStatus_t mluOpRoiAlignForward_v2(mluOpHandle_t handle,
                                       const mluOpTensorDescriptor_t argmax_y_desc, void *argmax_y) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignForward_v2",
+      .gen_case = "roi_align_forward roi_align_param",
       .handle = handle,
       .objects = {{"roialign_desc", roialign_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[MAP] = {"input", input_desc, input, .output = false},
@@ -181,7 +185,7 @@ static mluOpStatus_t run_backward(const struct mluop_call *call, struct roi_alig
     const struct mluop_tensor *map = &call->tensors[MAP];
     memset(args->pool.data.grad_input, 0,
            (size_t)map->desc->element_num * mluop_dtype_size(map->desc->dtype));
-    return SUCCESS;
+    return mluop_end_call(call, SUCCESS);
   }
   const bool maximum = is_maximum(call);
   mluOpStatus_t status = SUCCESS;
@@ -197,7 +201,7 @@ static mluOpStatus_t run_backward(const struct mluop_call *call, struct roi_alig
     }
   }
   mluop_leave_floats(found);
-  return status;
+  return mluop_end_call(call, status);
 }
 
 /* Both backwards. `call` has the tensors but those of argmax, and the scalars; `args` the pointers.
@@ -235,6 +239,7 @@ mluOpStatus_t mluOpRoiAlignBackward_v2(
     const mluOpTensorDescriptor_t grads_image_desc, void *grads_image) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignBackward_v2",
+      .gen_case = "roi_align_backward " CASE_PARAMETERS,
       .handle = handle,
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
@@ -257,6 +262,7 @@ mluOpStatus_t mluOpRoiAlignBackward(mluOpHandle_t handle, const float spatial_sc
                                     void *grads_image) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignBackward",
+      .gen_case = "roi_align_backward_v1 " CASE_PARAMETERS,
       .handle = handle,
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
