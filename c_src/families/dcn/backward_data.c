@@ -1,61 +1,273 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "families/dcn/columns.h"
 #include "families/dcn/kernels.h"
-#include "families/dcn/sample.h"
+#include "families/dcn/places.h"
+#include "families/dcn/units.h"
+#include "shared/product.h"
 
-static void backward_sample(const struct dcn_args *a, int64_t n, int64_t p, int64_t q, int64_t t,
-                            int64_t d) {
+/* Some taps of a unit: the columns of a product, tap by tap. */
+struct taps {
+  int64_t first, count;
+};
+
+static struct taps taps_from(const struct dcn_args *a, int64_t first) {
+  return (struct taps){first, dcn_least(a->plan.taps, dcn_taps(&a->shape) - first)};
+}
+
+/* The filters of a unit stand together: for some taps after the others, for some outputs after the
+   others, the panels of that product. */
+static float *packed_at(const struct dcn_args *a, const struct dcn_unit *unit, struct taps taps,
+                        int64_t output) {
+  const int64_t outputs = dcn_group_outputs(&a->shape);
+  return a->filter + outputs * dcn_taps(&a->shape) * unit->first +
+         (outputs * taps.first + output * taps.count) * unit->channels;
+}
+
+/* Columns [j, j + width) of a panel, `depth` outputs from `output` on. */
+static void pack_panel(const struct dcn_args *a, const struct dcn_unit *unit, struct taps taps,
+                       int64_t j, int64_t width, int64_t output, int64_t depth, float *to) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t taps = s->kh * s->kw, Cg = s->C / s->groups, P = s->co / s->groups;
-  const int64_t Cd = s->C / s->deformable_groups, pixel = (n * s->ho + p) * s->wo + q;
-  const struct dcn_sample r = dcn_sample_at(a, n, p, q, t, d);
-  double mask = 0, dy = 0, dx = 0;
-  for (int64_t c = d * Cd; r.inside && c < (d + 1) * Cd; c++) {
-    double dcol = 0;
-    for (int64_t o = c / Cg * P; o < (c / Cg + 1) * P; o++) {
-      dcol += (double)mluop_load_as(a->data.filter, (o * taps + t) * Cg + c % Cg, s->is_half) *
-              (double)mluop_load_as(a->data.grad_output, pixel * s->co + o, s->is_half);
+  const int64_t columns = dcn_columns(s), channels = dcn_group_channels(s);
+  for (int64_t x = 0, count; x < width; x += count) {
+    const int64_t tap = (j + x) / unit->channels, c = (j + x) % unit->channels;
+    count = dcn_least(width - x, unit->channels - c);
+    const int64_t at = (unit->group * dcn_group_outputs(s) + output) * columns +
+                       (taps.first + tap) * channels + unit->first - unit->base + c;
+    for (int64_t o = 0; o < depth; o++) {
+      dcn_widen(to + o * width + x, a->data.filter, at + o * columns, count, s->is_half);
     }
-    float v[4];
-    for (int k = 0; k < 4; k++) {
-      v[k] = dcn_corner(a, &r, k, c);
-      if (r.at[k] >= 0 && r.weight[k] != 0.0f) {
-        a->sums[r.at[k] * s->C + c] += r.weight[k] * r.mask * (float)dcol;
-      }
-    }
-    mask += dcol * (double)dcn_value(a, &r, c);
-    dy += dcol * (double)((1.0f - r.lx) * (v[2] - v[0]) + r.lx * (v[3] - v[1]));
-    dx += dcol * (double)((1.0f - r.ly) * (v[1] - v[0]) + r.ly * (v[3] - v[2]));
-  }
-  const int64_t at = (pixel * s->deformable_groups + d) * taps + t;
-  const float gy = r.inside ? (float)((double)r.mask * dy) : 0.0f;
-  const float gx = r.inside ? (float)((double)r.mask * dx) : 0.0f;
-  mluop_store_as(a->data.grad_offset, at * 2, gy, s->is_half);
-  mluop_store_as(a->data.grad_offset, at * 2 + 1, gx, s->is_half);
-  if (a->data.grad_mask != NULL) {
-    mluop_store_as(a->data.grad_mask, at, r.inside ? (float)mask : 0.0f, s->is_half);
   }
 }
 
-/* Item: an image. */
+/* Item: some taps of a unit. */
+void MLUOP_VARIANT(dcn_pack_data)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  const struct dcn_args *a = vargs;
+  const int64_t outputs = dcn_group_outputs(&a->shape);
+  const int64_t blocks = dcn_blocks(dcn_taps(&a->shape), a->plan.taps);
+  (void)scratch;
+  for (int64_t item = begin; item < end; item++) {
+    const struct dcn_unit unit = dcn_unit(a, item / blocks);
+    const struct taps taps = taps_from(a, item % blocks * a->plan.taps);
+    const int64_t columns = taps.count * unit.channels;
+    for (int64_t o = 0; o < outputs; o += a->plan.depth) {
+      const int64_t depth = dcn_least(a->plan.depth, outputs - o);
+      float *to = packed_at(a, &unit, taps, o);
+      for (int64_t j = 0; j < columns; j += PRODUCT_COLUMNS) {
+        pack_panel(a, &unit, taps, j, dcn_least(PRODUCT_COLUMNS, columns - j), o, depth,
+                   to + j * depth);
+      }
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------- gradients of columns */
+
+static void column_gradients(const struct dcn_args *a, const struct dcn_unit *unit,
+                             struct taps taps, const struct dcn_pixels *pixels,
+                             const struct dcn_data_memory *m) {
+  const struct dcn_shape *s = &a->shape;
+  const int64_t outputs = dcn_group_outputs(s);
+  struct product p = {.a = m->grads, .c = m->columns, .rows = dcn_count(pixels)};
+  p.columns = p.c_stride = taps.count * unit->channels;
+  for (int64_t o = 0; o < outputs; o += a->plan.depth, p.add = 1) {
+    p.depth = dcn_least(a->plan.depth, outputs - o);
+    p.b = packed_at(a, unit, taps, o);
+    for (int64_t r = 0; r < p.rows; r++) {
+      const int64_t at = dcn_pixel(s, pixels, r) * s->co + unit->group * outputs + o;
+      dcn_widen(m->grads + r * PRODUCT_STRIDE, a->data.grad_output, at, p.depth, s->is_half);
+    }
+    for (int64_t r = p.rows; r < dcn_whole_rows(p.rows); r++) {
+      memset(m->grads + r * PRODUCT_STRIDE, 0, (size_t)p.depth * sizeof(float));
+    }
+    product_of_rows(&p);
+  }
+}
+
+/* ------------------------------------------------------------------------ gradients of samples */
+
+/* What a sample adds to grad_input, and what its coordinates are needed for. */
+struct scatter {
+  float *to[4]; /* nowhere for a corner outside of the map or of weight 0 */
+  vf weight[4]; /* with the mask */
+  vf ly, lx, hy, hx;
+};
+
+MLUOP_INLINE struct scatter scatter_at(const struct dcn_args *a, const struct dcn_places *p,
+                                       int64_t lane, float *map, float *nowhere) {
+  struct scatter scatter;
+  for (int k = 0; k < 4; k++) {
+    const int64_t at = p->at[k][lane];
+    const float weight = p->weight[k][lane];
+    scatter.to[k] = at < 0 || weight == 0.0f ? nowhere : map + at * a->shape.C;
+    scatter.weight[k] = vf_set(weight * p->mask[lane]);
+  }
+  scatter.ly = vf_set(p->ly[lane]);
+  scatter.lx = vf_set(p->lx[lane]);
+  scatter.hy = vf_set(1.0f - p->ly[lane]);
+  scatter.hx = vf_set(1.0f - p->lx[lane]);
+  return scatter;
+}
+
+/* Channels [i, i + count): adds to grad_input, and to the sums for mask, y and x. */
+MLUOP_INLINE void add_channels(const struct dcn_sample *sample, const struct scatter *scatter,
+                               const float *grads, int64_t i, int64_t count, vf sum[3],
+                               int is_half) {
+  vf v[4], to[4];
+  const vf grad = count == VL ? vf_load(grads + i) : vf_load_part(grads + i, count);
+  for (int k = 0; k < 4; k++) {
+    const float *from = scatter->to[k] + i;
+    v[k] = dcn_corner(sample, k, i, count, is_half);
+    to[k] =
+        vf_fma(scatter->weight[k], grad, count == VL ? vf_load(from) : vf_load_part(from, count));
+  }
+  for (int k = 0; k < 4; k++) {
+    if (count == VL) {
+      vf_store(scatter->to[k] + i, to[k]);
+    } else {
+      vf_store_part(scatter->to[k] + i, to[k], count);
+    }
+  }
+  sum[0] = vf_fma(grad, dcn_blend(sample, v), sum[0]);
+  sum[1] = vf_fma(grad, vf_fma(scatter->lx, v[3] - v[1], scatter->hx * (v[2] - v[0])), sum[1]);
+  sum[2] = vf_fma(grad, vf_fma(scatter->ly, v[3] - v[2], scatter->hy * (v[1] - v[0])), sum[2]);
+}
+
+/* `partial` receives the sums for mask, y and x. */
+MLUOP_INLINE void add_sample(const struct dcn_sample *sample, const struct scatter *scatter,
+                             float mask, const float *grads, int64_t count, float *partial,
+                             int is_half) {
+  vf sum[3] = {vf_set(0.0f), vf_set(0.0f), vf_set(0.0f)};
+  int64_t i = 0;
+  for (; i + VL <= count; i += VL) add_channels(sample, scatter, grads, i, VL, sum, is_half);
+  if (i < count) add_channels(sample, scatter, grads, i, count - i, sum, is_half);
+  float sums[4];
+  vf_store_sums4(sums, sum[0], sum[1], sum[2], sum[0]);
+  partial[0] = sums[0];
+  partial[1] = mask * sums[1];
+  partial[2] = mask * sums[2];
+}
+
+static int is_outside(const struct dcn_places *p, int64_t lane) {
+  return (p->at[0][lane] & p->at[1][lane] & p->at[2][lane] & p->at[3][lane]) < 0;
+}
+
+/* Row r of a block: the gradients of the columns of a pixel. */
+MLUOP_INLINE void add_pixel(const struct dcn_args *a, const struct dcn_unit *unit,
+                            const struct dcn_samples *samples, int64_t block, int64_t r,
+                            const struct dcn_data_memory *m, int is_half) {
+  const struct dcn_shape *s = &a->shape;
+  const int64_t shared = s->C / s->deformable_groups, end = unit->first + unit->channels;
+  const int64_t image = samples->pixels->image, map = image * s->H * s->W * s->C;
+  int64_t at = r * samples->taps * samples->groups;
+  for (int64_t t = 0; t < samples->taps; t++) {
+    const float *grads = m->columns + (r * samples->taps + t) * unit->channels;
+    for (int64_t d = samples->group, c = unit->first, next; d < samples->group + samples->groups;
+         d++, at++, grads += next - c, c = next) {
+      next = dcn_least((d + 1) * shared, end);
+      const struct dcn_places *places = &samples->places[at / DCN_LANES];
+      const int64_t lane = at % DCN_LANES;
+      float *partial =
+          dcn_partials(a, image, block, unit->index + d) + (r * dcn_taps(s) + samples->tap + t) * 3;
+      partial[0] = partial[1] = partial[2] = 0.0f;
+      if (is_outside(places, lane)) continue;
+      const struct dcn_sample sample =
+          dcn_sample_at(a, places, lane, mluop_at(a->data.input, map + c, is_half), is_half);
+      const struct scatter scatter = scatter_at(a, places, lane, a->sums + map + c, m->nowhere);
+      add_sample(&sample, &scatter, places->mask[lane], grads, next - c, partial, is_half);
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------- kernels */
+
+static void clear(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image) {
+  const int64_t C = a->shape.C, pixels = a->shape.H * a->shape.W;
+  float *to = a->sums + image * pixels * C + unit->first;
+  for (int64_t i = 0; i < pixels; i++) {
+    memset(to + i * C, 0, (size_t)unit->channels * sizeof(float));
+  }
+}
+
+static void store_halves(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image) {
+  const int64_t C = a->shape.C, pixels = a->shape.H * a->shape.W;
+  for (int64_t i = image * pixels; i < (image + 1) * pixels; i++) {
+    const int64_t at = i * C + unit->first;
+    dcn_narrow(a->data.grad_input, at, a->sums + at, unit->channels, 1);
+  }
+}
+
+/* A block of pixels: first the gradients of its columns, then what follows from them. */
+static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image,
+                            int64_t block, const struct dcn_data_memory *m) {
+  const struct dcn_shape *s = &a->shape;
+  const struct dcn_pixels pixels = dcn_pixels(a, image * dcn_image_blocks(a) + block);
+  struct dcn_samples samples = {.pixels = &pixels, .places = m->places};
+  dcn_set_groups(s, unit->first, unit->channels, &samples);
+  for (int64_t tap = 0; tap < dcn_taps(s); tap += a->plan.taps) {
+    const struct taps taps = taps_from(a, tap);
+    samples.tap = taps.first;
+    samples.taps = taps.count;
+    column_gradients(a, unit, taps, &pixels, m);
+    dcn_place_samples(a, &samples);
+    for (int64_t r = 0; r < dcn_count(&pixels); r++) {
+      if (s->is_half) {
+        add_pixel(a, unit, &samples, block, r, m, 1);
+      } else {
+        add_pixel(a, unit, &samples, block, r, m, 0);
+      }
+    }
+  }
+}
+
+/* Item: a unit in an image of the wave. */
 void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t end,
                                       void *scratch) {
   const struct dcn_args *a = vargs;
+  const struct dcn_wave *wave = &a->wave;
+  struct mluop_arena arena = {scratch, 0};
+  const struct dcn_data_memory m = dcn_data_memory(a, &arena);
+  memset(m.nowhere, 0, (size_t)a->plan.unit * sizeof(float));
+  for (int64_t item = begin; item < end; item++) {
+    const struct dcn_unit unit = dcn_unit(a, item % dcn_units(a));
+    const int64_t image = wave->image + item / dcn_units(a);
+    if (wave->begin == 0) clear(a, &unit, image);
+    for (int64_t i = wave->begin; i < wave->end; i++) block_of_pixels(a, &unit, image, i, &m);
+    const int last = wave->end == dcn_image_blocks(a);
+    if (last && a->shape.is_half) store_halves(a, &unit, image);
+  }
+}
+
+/* Adds up what the units have for a deformable group of a block of pixels, and stores it. */
+static void finish_group(const struct dcn_args *a, int64_t image, int64_t block, int64_t d) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t count = s->H * s->W * s->C;
-  (void)scratch;
-  for (int64_t n = begin; n < end; n++) {
-    memset(a->sums + n * count, 0, (size_t)count * sizeof(float));
-    for (int64_t p = 0; p < s->ho; p++) {
-      for (int64_t q = 0; q < s->wo; q++) {
-        for (int64_t d = 0; d < s->deformable_groups; d++) {
-          for (int64_t t = 0; t < s->kh * s->kw; t++) backward_sample(a, n, p, q, t, d);
-        }
-      }
+  const int64_t taps = dcn_taps(s), shared = s->C / s->deformable_groups;
+  const int64_t first = dcn_unit_of(a, d * shared), last = dcn_unit_of(a, (d + 1) * shared - 1);
+  const struct dcn_pixels pixels = dcn_pixels(a, image * dcn_image_blocks(a) + block);
+  float *sum = dcn_partials(a, image, block, first + d);
+  for (int64_t unit = first + 1; unit <= last; unit++) {
+    const float *more = dcn_partials(a, image, block, unit + d);
+    for (int64_t i = 0; i < dcn_count(&pixels) * taps * 3; i++) sum[i] += more[i];
+  }
+  for (int64_t r = 0; r < dcn_count(&pixels); r++) {
+    int64_t at = (dcn_pixel(s, &pixels, r) * s->deformable_groups + d) * taps;
+    for (int64_t t = 0; t < taps; t++, at++, sum += 3) {
+      mluop_store_as(a->data.grad_offset, at * 2, sum[1], s->is_half);
+      mluop_store_as(a->data.grad_offset, at * 2 + 1, sum[2], s->is_half);
+      if (a->data.grad_mask != NULL) mluop_store_as(a->data.grad_mask, at, sum[0], s->is_half);
     }
-    for (int64_t i = n * count; i < (n + 1) * count; i++) {
-      mluop_store_as(a->data.grad_input, i, a->sums[i], s->is_half);
+  }
+}
+
+/* Item: a block of pixels of the wave. */
+void MLUOP_VARIANT(dcn_finish_data)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  const struct dcn_args *a = vargs;
+  const int64_t blocks = a->wave.end - a->wave.begin;
+  (void)scratch;
+  for (int64_t item = begin; item < end; item++) {
+    for (int64_t d = 0; d < a->shape.deformable_groups; d++) {
+      finish_group(a, a->wave.image + item / blocks, a->wave.begin + item % blocks, d);
     }
   }
 }

@@ -1,38 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/dcn/kernels.h"
-#include "families/dcn/sample.h"
+#include <string.h>
 
-/* Item: a channel of a tap, that is a column. */
+#include "families/dcn/columns.h"
+#include "families/dcn/kernels.h"
+#include "shared/product.h"
+
+/* The sums of a part: for each group, a row of outputs for each column, and one more for the bias,
+   as if of a column of ones. */
+static float *sums_at(const struct dcn_args *a, int64_t part, int64_t group, int64_t column) {
+  const struct dcn_shape *s = &a->shape;
+  return a->sums +
+         (((part * s->groups + group) * (dcn_columns(s) + 1)) + column) * dcn_group_outputs(s);
+}
+
+/* grad_output of a block of pixels, in panels. */
+static void pack_grads(const struct dcn_args *a, const struct dcn_block *block, int64_t output,
+                       int64_t count, float *to) {
+  const struct dcn_shape *s = &a->shape;
+  for (int64_t j = 0; j < count; j += PRODUCT_COLUMNS) {
+    const int64_t width = dcn_least(PRODUCT_COLUMNS, count - j);
+    for (int64_t r = 0; r < dcn_count(&block->pixels); r++, to += width) {
+      const int64_t at = dcn_pixel(s, &block->pixels, r) * s->co + output + j;
+      dcn_widen(to, a->data.grad_output, at, width, s->is_half);
+    }
+  }
+}
+
+/* All pixels of a part, for a block of columns and one of outputs. */
+static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t part,
+                     int64_t output, int64_t count, const struct dcn_weight_memory *m) {
+  const struct dcn_shape *s = &a->shape;
+  const int64_t blocks = s->N * dcn_image_blocks(a), all = dcn_group_outputs(s);
+  const int64_t first = part * blocks / a->plan.parts, end = (part + 1) * blocks / a->plan.parts;
+  const int with_bias = block->begin + block->depth == dcn_columns(s);
+  struct product p = {.a = m->tile,
+                      .b = m->grads,
+                      .c = sums_at(a, part, block->group, block->begin) + output,
+                      .c_stride = all,
+                      .rows = block->depth + with_bias,
+                      .columns = count};
+  for (int64_t i = first; i < end; i++, p.add = 1) {
+    block->pixels = dcn_pixels(a, i);
+    p.depth = dcn_count(&block->pixels);
+    pack_grads(a, block, block->group * all + output, count, m->grads);
+    MLUOP_VARIANT(dcn_sample)(a, block, m->places, m->tile);
+    for (int64_t r = 0; with_bias && r < p.depth; r++) {
+      m->tile[r * PRODUCT_STRIDE + block->depth] = 1.0f;
+    }
+    product_of_columns(&p);
+  }
+}
+
+/* Item: a part by a block of columns by a block of outputs. */
 void MLUOP_VARIANT(dcn_backward_weight)(const void *vargs, int64_t begin, int64_t end,
                                         void *scratch) {
   const struct dcn_args *a = vargs;
   const struct dcn_shape *s = &a->shape;
-  const int64_t taps = s->kh * s->kw, Cg = s->C / s->groups, P = s->co / s->groups;
-  const int64_t Cd = s->C / s->deformable_groups, pixels = s->N * s->ho * s->wo;
-  double *sum = scratch;
+  const int64_t columns = dcn_columns(s), depths = dcn_blocks(columns, a->plan.depth);
+  const int64_t outputs = dcn_group_outputs(s), blocks = dcn_blocks(outputs, a->plan.outputs);
+  struct mluop_arena arena = {scratch, 0};
+  const struct dcn_weight_memory m = dcn_weight_memory(a, &arena);
   for (int64_t item = begin; item < end; item++) {
-    const int64_t c = item % s->C, t = item / s->C;
-    for (int64_t o = 0; o < P; o++) sum[o] = 0;
-    for (int64_t m = 0; m < pixels; m++) {
-      const struct dcn_sample r =
-          dcn_sample_at(a, m / (s->ho * s->wo), m / s->wo % s->ho, m % s->wo, t, c / Cd);
-      const double column = (double)(r.inside ? dcn_value(a, &r, c) * r.mask : 0.0f);
-      for (int64_t o = 0; o < P; o++) {
-        sum[o] += column * (double)mluop_load_as(a->data.grad_output, m * s->co + c / Cg * P + o,
-                                                 s->is_half);
-      }
-    }
-    for (int64_t o = 0; o < P; o++) {
-      mluop_store_as(a->data.grad_filter, ((c / Cg * P + o) * taps + t) * Cg + c % Cg,
-                     (float)sum[o], s->is_half);
-    }
+    const int64_t output = item % blocks * a->plan.outputs, rest = item / blocks;
+    const int64_t column = rest % depths * a->plan.depth;
+    struct dcn_block block = {.group = rest / depths % s->groups,
+                              .begin = column,
+                              .depth = dcn_least(a->plan.depth, columns - column)};
+    sum_part(a, &block, rest / depths / s->groups, output,
+             dcn_least(a->plan.outputs, outputs - output), &m);
   }
-  if (a->data.grad_bias == NULL || begin != 0) return;
-  for (int64_t o = 0; o < s->co; o++) {
-    double all = 0;
-    for (int64_t m = 0; m < pixels; m++) {
-      all += (double)mluop_load_as(a->data.grad_output, m * s->co + o, s->is_half);
+}
+
+/* The sums of all parts, one after another: `count` outputs of a column. */
+static vf all_parts(const struct dcn_args *a, int64_t group, int64_t column, int64_t output,
+                    int64_t count) {
+  vf sum = vf_load_part(sums_at(a, 0, group, column) + output, count);
+  for (int64_t part = 1; part < a->plan.parts; part++) {
+    sum = sum + vf_load_part(sums_at(a, part, group, column) + output, count);
+  }
+  return sum;
+}
+
+/* Item: VL outputs, or what is left of a group. */
+void MLUOP_VARIANT(dcn_finish_weight)(const void *vargs, int64_t begin, int64_t end,
+                                      void *scratch) {
+  const struct dcn_args *a = vargs;
+  const struct dcn_shape *s = &a->shape;
+  const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
+  const int64_t blocks = dcn_blocks(outputs, a->plan.unit);
+  (void)scratch;
+  for (int64_t item = begin; item < end; item++) {
+    const int64_t group = item / blocks, block = item % blocks * a->plan.unit;
+    for (int64_t o = block; o < dcn_least(outputs, block + a->plan.unit); o += VL) {
+      const int64_t count = dcn_least(VL, dcn_least(outputs, block + a->plan.unit) - o);
+      const int64_t row = group * outputs + o;
+      for (int64_t k = 0; k < columns; k += VL) {
+        const int64_t length = dcn_least(VL, columns - k);
+        vf tile[VL];
+        for (int i = 0; i < VL; i++) {
+          tile[i] = i < length ? all_parts(a, group, k + i, o, count) : vf_set(0.0f);
+        }
+        vf_transpose(tile);
+        for (int64_t i = 0; i < count; i++) {
+          vf_store_part_as(a->data.grad_filter, (row + i) * columns + k, tile[i], length,
+                           s->is_half);
+        }
+      }
+      if (a->data.grad_bias == NULL) continue;
+      vf_store_part_as(a->data.grad_bias, row, all_parts(a, group, columns, o, count), count,
+                       s->is_half);
     }
-    mluop_store_as(a->data.grad_bias, o, (float)all, s->is_half);
   }
 }

@@ -1,31 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/dcn/kernels.h"
-#include "families/dcn/sample.h"
+#include <string.h>
 
-/* Item: an output pixel. */
+#include "families/dcn/columns.h"
+#include "families/dcn/kernels.h"
+#include "shared/product.h"
+
+/* A block of outputs: its group, and its channels. */
+struct outputs {
+  int64_t group, first, count;
+};
+
+static struct outputs outputs_of(const struct dcn_args *a, int64_t block) {
+  const int64_t all = dcn_group_outputs(&a->shape), blocks = dcn_blocks(all, a->plan.outputs);
+  const int64_t group = block / blocks, first = (block - group * blocks) * a->plan.outputs;
+  return (struct outputs){group, group * all + first, dcn_least(a->plan.outputs, all - first)};
+}
+
+/* The filters of a block of outputs stand together: for a block of columns after the other, the
+   panels of that product. */
+static float *packed_at(const struct dcn_args *a, const struct outputs *o, int64_t column) {
+  return a->filter + o->first * dcn_columns(&a->shape) + column * o->count;
+}
+
+/* Item: a panel. */
+void MLUOP_VARIANT(dcn_pack_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  const struct dcn_args *a = vargs;
+  const int64_t columns = dcn_columns(&a->shape), depths = dcn_blocks(columns, a->plan.depth);
+  (void)scratch;
+  for (int64_t item = begin; item < end; item++) {
+    const struct outputs o = outputs_of(a, item / depths);
+    const int64_t column = item % depths * a->plan.depth;
+    const int64_t depth = dcn_least(a->plan.depth, columns - column);
+    float *to = packed_at(a, &o, column);
+    for (int64_t j = 0; j < o.count; j += PRODUCT_COLUMNS) {
+      product_pack(to + j * depth, a->data.filter, (o.first + j) * columns + column, columns, depth,
+                   dcn_least(PRODUCT_COLUMNS, o.count - j), a->shape.is_half);
+    }
+  }
+}
+
+/* The bias in each row of C, or nothing: then the first product does not add. */
+static void begin_sums(const struct dcn_args *a, const struct outputs *o, struct product *p) {
+  p->add = a->data.bias != NULL;
+  for (int64_t r = 0; p->add && r < p->rows; r++) {
+    dcn_widen(p->c + r * p->c_stride, a->data.bias, o->first, o->count, a->shape.is_half);
+  }
+}
+
+/* Item: a block of pixels by a block of outputs; first all outputs of the same pixels. */
 void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct dcn_args *a = vargs;
   const struct dcn_shape *s = &a->shape;
-  const int64_t taps = s->kh * s->kw, Cg = s->C / s->groups, P = s->co / s->groups;
-  const int64_t Cd = s->C / s->deformable_groups;
-  (void)scratch;
+  const int64_t columns = dcn_columns(s);
+  const int64_t output_blocks = s->groups * dcn_blocks(dcn_group_outputs(s), a->plan.outputs);
+  struct mluop_arena arena = {scratch, 0};
+  const struct dcn_forward_memory m = dcn_forward_memory(a, &arena);
   for (int64_t item = begin; item < end; item++) {
-    const int64_t n = item / (s->ho * s->wo), p = item / s->wo % s->ho, q = item % s->wo;
-    for (int64_t o = 0; o < s->co; o++) {
-      double sum = 0;
-      for (int64_t t = 0; t < taps; t++) {
-        struct dcn_sample r = {.inside = 0};
-        int64_t group = -1;
-        for (int64_t i = 0; i < Cg; i++) {
-          const int64_t c = o / P * Cg + i;
-          if (c / Cd != group) r = dcn_sample_at(a, n, p, q, t, group = c / Cd);
-          const float column = r.inside ? dcn_value(a, &r, c) * r.mask : 0.0f;
-          const float weight = mluop_load_as(a->data.filter, (o * taps + t) * Cg + i, s->is_half);
-          sum += (double)weight * (double)column;
-        }
-      }
-      if (a->data.bias != NULL) sum += (double)mluop_load_as(a->data.bias, o, s->is_half);
-      mluop_store_as(a->data.output, item * s->co + o, (float)sum, s->is_half);
+    const struct outputs o = outputs_of(a, item % output_blocks);
+    struct dcn_block block = {.pixels = dcn_pixels(a, item / output_blocks), .group = o.group};
+    struct product p = {.a = m.tile, .c = m.sums, .c_stride = o.count, .columns = o.count};
+    p.rows = dcn_count(&block.pixels);
+    begin_sums(a, &o, &p);
+    for (; block.begin < columns; block.begin += block.depth, p.add = 1) {
+      block.depth = p.depth = dcn_least(a->plan.depth, columns - block.begin);
+      p.b = packed_at(a, &o, block.begin);
+      MLUOP_VARIANT(dcn_sample)(a, &block, m.places, m.tile);
+      product_of_rows(&p);
+    }
+    for (int64_t r = 0; r < p.rows; r++) {
+      const int64_t at = dcn_pixel(s, &block.pixels, r) * s->co + o.first;
+      dcn_narrow(a->data.output, at, m.sums + r * o.count, o.count, s->is_half);
     }
   }
 }

@@ -2,9 +2,10 @@
 #ifndef MLUOP_FAMILIES_DCN_JOB_H_
 #define MLUOP_FAMILIES_DCN_JOB_H_
 
-#include <stdint.h>
+#include "core/arena.h"
+#include "shared/product_size.h"
 
-/* What a call says about its tensors: the letters of the contract. */
+/* The tensors of a call, by the letters of the contract. */
 struct dcn_shape {
   int64_t N, H, W, C;
   int64_t ho, wo, co;
@@ -20,10 +21,178 @@ struct dcn_data {
   void *output, *grad_input, *grad_offset, *grad_mask, *grad_filter, *grad_bias;
 };
 
+/* How the work is cut. All of it follows from the shape, but for what says otherwise: the cuts
+   along sums decide their bits. */
+struct dcn_plan {
+  int64_t height, width; /* of a block of pixels */
+  int64_t depth;   /* columns of a block: a column is a channel of a tap, taps x C/groups of them */
+  int64_t outputs; /* output channels of a block */
+  int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
+  int64_t unit;    /* backward data: the channels that one thread owns at a time */
+  int64_t taps;    /* backward data: those of a block */
+};
+
+/* Backward data goes through images by waves: some blocks of pixels of some images. (Their number
+   changes no bit.) */
+struct dcn_wave {
+  int64_t image, images;
+  int64_t begin, end; /* blocks of each */
+};
+
 struct dcn_args {
   struct dcn_shape shape;
   struct dcn_data data;
-  float *sums; /* half: grad_input in float */
+  struct dcn_plan plan;
+  struct dcn_wave wave;
+  float *filter;   /* packed */
+  float *sums;     /* backward weight: the sums of each part; half backward data: grad_input */
+  float *partials; /* backward data: of each unit and sample in the wave, three sums */
 };
+
+/* Extents that follow. */
+static inline int64_t dcn_taps(const struct dcn_shape *s) { return s->kh * s->kw; }
+static inline int64_t dcn_group_channels(const struct dcn_shape *s) { return s->C / s->groups; }
+static inline int64_t dcn_group_outputs(const struct dcn_shape *s) { return s->co / s->groups; }
+static inline int64_t dcn_columns(const struct dcn_shape *s) {
+  return dcn_taps(s) * dcn_group_channels(s);
+}
+
+static inline int64_t dcn_least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t dcn_blocks(int64_t extent, int64_t block) {
+  return (extent + block - 1) / block;
+}
+static inline int64_t dcn_whole_rows(int64_t rows) {
+  return dcn_blocks(rows, PRODUCT_WHOLE_ROWS) * PRODUCT_WHOLE_ROWS;
+}
+
+/* --------------------------------------------------------------------------------- pixels */
+
+/* A block of output pixels: a part of a band of an image. The blocks of a band follow each other
+   from top to bottom: most of what one samples, the next one samples, too, and finds it in the
+   cache. */
+struct dcn_pixels {
+  int64_t image, p, q; /* the first one */
+  int64_t height, width;
+};
+
+static inline int64_t dcn_band_blocks(const struct dcn_args *a) {
+  return dcn_blocks(a->shape.ho, a->plan.height);
+}
+
+static inline int64_t dcn_image_blocks(const struct dcn_args *a) {
+  return dcn_band_blocks(a) * dcn_blocks(a->shape.wo, a->plan.width);
+}
+
+/* Block `index` of all images. */
+static inline struct dcn_pixels dcn_pixels(const struct dcn_args *a, int64_t index) {
+  const int64_t each = dcn_band_blocks(a), blocks = dcn_image_blocks(a), block = index % blocks;
+  const int64_t p = block % each * a->plan.height, q = block / each * a->plan.width;
+  return (struct dcn_pixels){.image = index / blocks,
+                             .p = p,
+                             .q = q,
+                             .height = dcn_least(a->plan.height, a->shape.ho - p),
+                             .width = dcn_least(a->plan.width, a->shape.wo - q)};
+}
+
+static inline int64_t dcn_count(const struct dcn_pixels *b) { return b->height * b->width; }
+
+/* The number of a pixel of a block among those of all images. */
+static inline int64_t dcn_pixel(const struct dcn_shape *s, const struct dcn_pixels *b, int64_t r) {
+  const int64_t y = r / b->width;
+  return (b->image * s->ho + b->p + y) * s->wo + b->q + r - y * b->width;
+}
+
+static inline int64_t dcn_rows(const struct dcn_args *a) { return a->plan.height * a->plan.width; }
+
+/* -------------------------------------------------------------------------------- samples */
+
+enum { DCN_LANES = 16 };
+
+/* Where DCN_LANES samples lie. The corners of a sample are the pixels (y0, x0), (y0, x0+1), (y0+1,
+   x0) and (y0+1, x0+1) of an image. */
+struct dcn_places {
+  int32_t at[4][DCN_LANES]; /* -1: outside of the map */
+  float weight[4][DCN_LANES];
+  float ly[DCN_LANES], lx[DCN_LANES];
+  float mask[DCN_LANES]; /* 0 where all corners are outside */
+};
+
+/* The samples of some pixels: pixel by pixel, tap by tap, deformable group by group. */
+struct dcn_samples {
+  const struct dcn_pixels *pixels;
+  int64_t tap, taps;
+  int64_t group, groups; /* deformable ones */
+  struct dcn_places *places;
+};
+
+/* The deformable groups that have any of these channels. */
+static inline void dcn_set_groups(const struct dcn_shape *s, int64_t channel, int64_t count,
+                                  struct dcn_samples *b) {
+  const int64_t shared = s->C / s->deformable_groups;
+  b->group = channel / shared;
+  b->groups = (channel + count - 1) / shared + 1 - b->group;
+}
+
+/* At most so many samples has a pixel in `columns` columns. */
+static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t columns) {
+  const struct dcn_shape *s = &a->shape;
+  const int64_t channels = dcn_group_channels(s);
+  const int64_t groups = dcn_least(channels, channels * s->deformable_groups / s->C + 2);
+  return dcn_least(dcn_taps(s), columns / channels + 2) * groups;
+}
+
+/* ---------------------------------------------------------------------- memory of a thread */
+
+static inline struct dcn_places *dcn_take_places(const struct dcn_args *a, int64_t columns,
+                                                 struct mluop_arena *arena) {
+  const int64_t samples = dcn_rows(a) * dcn_most_samples(a, columns);
+  return mluop_take(arena, dcn_blocks(samples, DCN_LANES), sizeof(struct dcn_places));
+}
+
+struct dcn_forward_memory {
+  struct dcn_places *places;
+  float *tile; /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
+  float *sums; /* the results of a block */
+};
+
+static inline struct dcn_forward_memory dcn_forward_memory(const struct dcn_args *a,
+                                                           struct mluop_arena *arena) {
+  struct dcn_forward_memory m = {.places = dcn_take_places(a, a->plan.depth, arena)};
+  m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.sums = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
+  return m;
+}
+
+struct dcn_weight_memory {
+  struct dcn_places *places;
+  float *tile;  /* as above */
+  float *grads; /* grad_output of a block, in panels */
+};
+
+static inline struct dcn_weight_memory dcn_weight_memory(const struct dcn_args *a,
+                                                         struct mluop_arena *arena) {
+  struct dcn_weight_memory m = {.places = dcn_take_places(a, a->plan.depth, arena)};
+  m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.grads = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
+  return m;
+}
+
+struct dcn_data_memory {
+  struct dcn_places *places;
+  float *grads; /* grad_output of a block, as a tile */
+  float
+      *columns; /* gradients of columns: a row for each pixel, the taps of the block side by side */
+  float *nowhere; /* gets what no pixel of the map gets */
+};
+
+static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
+                                                     struct mluop_arena *arena) {
+  const int64_t columns = a->plan.taps * a->plan.unit;
+  struct dcn_data_memory m = {.places = dcn_take_places(a, columns, arena)};
+  m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
+  m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));
+  return m;
+}
 
 #endif /* MLUOP_FAMILIES_DCN_JOB_H_ */

@@ -2,35 +2,196 @@
 #include "families/dcn/run.h"
 
 #include "families/dcn/kernels.h"
+#include "families/dcn/units.h"
 
-static bool run(mluOpHandle_t handle, struct dcn_args *args, struct mluop_job *job, size_t shared) {
-  job->args = args;
-  job->schedule = MLUOP_DYNAMIC;
-  job->grain = 1;
-  void *memory = mluop_reserve(handle, shared, job);
-  if (memory == NULL) return false;
-  if (args->sums == NULL) args->sums = memory;
-  mluop_parallel_for(handle, job);
-  return true;
+enum {
+  MOST_ROWS = 192,     /* pixels of a block */
+  MOST_WIDTH = 48,     /* of a block, so that what its neighbours sample stays in the cache */
+  BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
+  CUTS = 8,            /* sizes that are looked at, each way */
+  MOST_OUTPUTS = 1024, /* output channels of a block */
+  /* Floats of a block of gradients of columns. */
+  COLUMN_FLOATS = 1 << 17,
+  /* Backward weight: there are parts, each with sums of its own, where blocks of columns are fewer
+     than this: two, or more as long as they take so many bytes. */
+  LEAST_ITEMS = 16,
+  PART_BYTES = 1 << 21,
+  /* Backward data: sums for each thread in a wave, and pixels that a wave should have. */
+  PARTIAL_BYTES = 1 << 21
+};
+
+/* Of one multiplication and addition, in picoseconds: 32 in a cycle. */
+enum { PRODUCTS_PER_NANOSECOND = 100 };
+
+/* Cuts an extent into equal blocks of at most `most`, each a multiple of `step`. */
+static int64_t cut(int64_t extent, int64_t most, int64_t step) {
+  const int64_t block = mluop_div_up(extent, mluop_div_up(extent, most));
+  return mluop_min(most, mluop_div_up(block, step) * step);
 }
+
+static size_t packed_bytes(const struct dcn_shape *s) {
+  return (size_t)(s->co * dcn_columns(s)) * sizeof(float);
+}
+
+static int64_t cost_of(int64_t products) {
+  return products / PRODUCTS_PER_NANOSECOND * MLUOP_NANOSECOND;
+}
+
+/* Sets the size of a block of pixels: bands of MOST_WIDTH pixels at most, and as many lines as fit;
+   for some threads (more than 0), so that the one with the most pixels has few of them. */
+static void cut_pixels(const struct dcn_shape *s, int64_t threads, struct dcn_plan *plan) {
+  int64_t least = INT64_MAX;
+  const int64_t bands = mluop_div_up(s->wo, MOST_WIDTH);
+  for (int64_t more = 0; more < CUTS; more++) {
+    const int64_t width = mluop_div_up(s->wo, bands + more);
+    const int64_t most = mluop_min(s->ho, MOST_ROWS / width);
+    for (int64_t i = 0; i < CUTS; i++) {
+      const int64_t height = mluop_div_up(s->ho, mluop_div_up(s->ho, most) + i);
+      const int64_t blocks = s->N * mluop_div_up(s->wo, width) * mluop_div_up(s->ho, height);
+      const int64_t share = mluop_div_up(blocks, threads);
+      const int64_t cost = share * (dcn_whole_rows(width * height) + BLOCK_ROWS);
+      if (cost >= least) continue;
+      least = cost;
+      plan->width = width;
+      plan->height = height;
+    }
+  }
+}
+
+/* ---------------------------------------------------------------------------------- forward */
 
 bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
-  struct mluop_job job = {.kernel = dcn_forward[handle->isa], .count = s->N * s->ho * s->wo};
-  return run(handle, args, &job, 0);
+  const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
+  cut_pixels(s, mluop_num_threads(handle), &args->plan);
+  args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
+  args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
+  struct mluop_arena arena = {NULL, 0};
+  dcn_forward_memory(args, &arena);
+  const int64_t blocks = s->groups * mluop_div_up(outputs, args->plan.outputs);
+  const int64_t depths = mluop_div_up(columns, args->plan.depth);
+  const struct mluop_job pack = {
+      .kernel = dcn_pack_forward[handle->isa],
+      .args = args,
+      .count = blocks * depths,
+      .grain = mluop_grain(args->plan.depth * args->plan.outputs * MLUOP_NANOSECOND)};
+  struct mluop_job job = {
+      .kernel = dcn_forward[handle->isa],
+      .args = args,
+      .count = s->N * dcn_image_blocks(args) * blocks,
+      .grain = mluop_grain(cost_of(dcn_rows(args) * columns * args->plan.outputs)),
+      .schedule = MLUOP_OWN_FIRST,
+      .scratch_bytes = arena.used};
+  args->filter = mluop_reserve(handle, packed_bytes(s), &job);
+  if (args->filter == NULL) return false;
+  mluop_parallel_for(handle, &pack);
+  mluop_parallel_for(handle, &job);
+  return true;
+}
+
+/* ---------------------------------------------------------------------------- backward data */
+
+/* The next wave: whole images while there are more threads than units, else some pixels of one. */
+static void next_wave(const struct dcn_args *args, int64_t images, int64_t blocks,
+                      struct dcn_wave *wave) {
+  const int64_t all = dcn_image_blocks(args);
+  if (wave->end == all) {
+    wave->image += wave->images;
+    wave->end = 0;
+  }
+  wave->images = mluop_min(images, args->shape.N - wave->image);
+  wave->begin = wave->end;
+  wave->end = mluop_min(all, wave->begin + blocks);
 }
 
 bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
-  struct mluop_job job = {.kernel = dcn_backward_data[handle->isa], .count = s->N};
-  if (!s->is_half) args->sums = args->data.grad_input;
-  return run(handle, args, &job, s->is_half ? (size_t)(s->N * s->H * s->W * s->C) * 4 : 0);
+  const int64_t outputs = dcn_group_outputs(s);
+  cut_pixels(s, 1, &args->plan);
+  args->plan.depth = cut(outputs, PRODUCT_DEPTH, 16);
+  args->plan.unit = mluop_min(dcn_group_channels(s), s->C > 64 ? 64 : 32);
+  args->plan.taps =
+      mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (dcn_rows(args) * args->plan.unit)));
+  struct mluop_arena arena = {NULL, 0};
+  dcn_data_memory(args, &arena);
+  const int64_t units = dcn_units(args), threads = mluop_num_threads(handle);
+  const int64_t images = mluop_min(s->N, mluop_div_up(threads, units));
+  const int64_t block_bytes =
+      dcn_rows(args) * dcn_pairs(args) * dcn_taps(s) * 3 * (int64_t)sizeof(float);
+  const int64_t room = PARTIAL_BYTES * threads / (images * block_bytes);
+  const int64_t wave = mluop_min(dcn_image_blocks(args), mluop_max(1, room));
+  const int64_t elements = s->N * s->H * s->W * s->C;
+  const size_t partial_bytes = (size_t)(images * wave * block_bytes);
+  struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
+                          .args = args,
+                          .count = images * units,
+                          .grain = mluop_grain(cost_of(wave * dcn_rows(args) * dcn_taps(s) *
+                                                       args->plan.unit * (outputs + 64))),
+                          .schedule = MLUOP_OWN_FIRST,
+                          .scratch_bytes = arena.used};
+  arena.used = 0;
+  mluop_take(&arena, 1, packed_bytes(s));
+  mluop_take(&arena, 1, partial_bytes);
+  mluop_take(&arena, s->is_half ? elements : 0, sizeof(float));
+  arena.memory = mluop_reserve(handle, arena.used, &job);
+  if (arena.memory == NULL) return false;
+  arena.used = 0;
+  args->filter = mluop_take(&arena, 1, packed_bytes(s));
+  args->partials = mluop_take(&arena, 1, partial_bytes);
+  args->sums = s->is_half ? mluop_take(&arena, elements, sizeof(float)) : args->data.grad_input;
+  const struct mluop_job pack = {
+      .kernel = dcn_pack_data[handle->isa],
+      .args = args,
+      .count = units * mluop_div_up(dcn_taps(s), args->plan.taps),
+      .grain = mluop_grain(args->plan.taps * args->plan.unit * outputs * MLUOP_NANOSECOND)};
+  struct mluop_job finish = {.kernel = dcn_finish_data[handle->isa],
+                             .args = args,
+                             .grain = mluop_grain(block_bytes / 4 * MLUOP_NANOSECOND)};
+  mluop_parallel_for(handle, &pack);
+  for (args->wave = (struct dcn_wave){0};;) {
+    next_wave(args, images, wave, &args->wave);
+    job.count = args->wave.images * units;
+    finish.count = args->wave.images * (args->wave.end - args->wave.begin);
+    mluop_parallel_for(handle, &job);
+    mluop_parallel_for(handle, &finish);
+    if (args->wave.end == dcn_image_blocks(args) && args->wave.image + args->wave.images == s->N)
+      break;
+  }
+  return true;
 }
+
+/* -------------------------------------------------------------------------- backward weight */
 
 bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
+  const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
+  cut_pixels(s, 1, &args->plan);
+  const int64_t pixel_blocks = s->N * dcn_image_blocks(args);
+  args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
+  args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
+  args->plan.unit = 32;
+  const int64_t part_bytes = s->co * (columns + 1) * (int64_t)sizeof(float);
+  const int64_t blocks = s->groups * mluop_div_up(columns, args->plan.depth) *
+                         mluop_div_up(outputs, args->plan.outputs);
+  args->plan.parts = mluop_min(mluop_div_up(LEAST_ITEMS, blocks), 2 + PART_BYTES / part_bytes);
+  args->plan.parts = mluop_min(args->plan.parts, pixel_blocks);
+  struct mluop_arena arena = {NULL, 0};
+  dcn_weight_memory(args, &arena);
   struct mluop_job job = {.kernel = dcn_backward_weight[handle->isa],
-                          .count = s->kh * s->kw * s->C,
-                          .scratch_bytes = (size_t)(s->co / s->groups) * 8};
-  return run(handle, args, &job, 0);
+                          .args = args,
+                          .count = args->plan.parts * blocks,
+                          .grain = mluop_grain(cost_of(s->N * s->ho * s->wo / args->plan.parts *
+                                                       args->plan.depth * outputs)),
+                          .schedule = MLUOP_OWN_FIRST,
+                          .scratch_bytes = arena.used};
+  const struct mluop_job finish = {
+      .kernel = dcn_finish_weight[handle->isa],
+      .args = args,
+      .count = s->groups * mluop_div_up(outputs, args->plan.unit),
+      .grain = mluop_grain(args->plan.unit * columns * args->plan.parts * MLUOP_NANOSECOND)};
+  args->sums = mluop_reserve(handle, (size_t)(args->plan.parts * part_bytes), &job);
+  if (args->sums == NULL) return false;
+  mluop_parallel_for(handle, &job);
+  mluop_parallel_for(handle, &finish);
+  return true;
 }

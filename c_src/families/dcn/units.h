@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_DCN_UNITS_H_
+#define MLUOP_FAMILIES_DCN_UNITS_H_
+
+#include "families/dcn/job.h"
+
+/* Backward data: a unit is some channels of a group of the convolution, in which one thread does
+   everything for an image, from the first pixel to the last. So every gradient is summed in the
+   same order by any number of threads. */
+
+struct dcn_unit {
+  int64_t index, group;
+  int64_t first, channels; /* of all; where the group begins: */
+  int64_t base;
+};
+
+static inline int64_t dcn_units_of_group(const struct dcn_args *a) {
+  return dcn_blocks(dcn_group_channels(&a->shape), a->plan.unit);
+}
+
+static inline int64_t dcn_units(const struct dcn_args *a) {
+  return a->shape.groups * dcn_units_of_group(a);
+}
+
+static inline struct dcn_unit dcn_unit(const struct dcn_args *a, int64_t index) {
+  const int64_t units = dcn_units_of_group(a), channels = dcn_group_channels(&a->shape);
+  const int64_t group = index / units, first = (index - group * units) * a->plan.unit;
+  return (struct dcn_unit){.index = index,
+                           .group = group,
+                           .first = group * channels + first,
+                           .channels = dcn_least(a->plan.unit, channels - first),
+                           .base = group * channels};
+}
+
+/* The unit of a channel. */
+static inline int64_t dcn_unit_of(const struct dcn_args *a, int64_t channel) {
+  const int64_t channels = dcn_group_channels(&a->shape), group = channel / channels;
+  return group * dcn_units_of_group(a) + (channel - group * channels) / a->plan.unit;
+}
+
+/* A unit and a deformable group may have channels in common. Both are in the order of the channels,
+   so the sum of their indices tells such pairs apart. */
+static inline int64_t dcn_pairs(const struct dcn_args *a) {
+  return dcn_units(a) + a->shape.deformable_groups - 1;
+}
+
+/* The sums over the channels of such a pair for the pixels of a block of the wave: of each tap
+   three, for mask, y and x. */
+static inline float *dcn_partials(const struct dcn_args *a, int64_t image, int64_t block,
+                                  int64_t pair) {
+  const struct dcn_wave *wave = &a->wave;
+  const int64_t row = (image - wave->image) * dcn_pairs(a) + pair;
+  const int64_t at = row * (wave->end - wave->begin) + block - wave->begin;
+  return a->partials + at * dcn_rows(a) * dcn_taps(&a->shape) * 3;
+}
+
+#endif /* MLUOP_FAMILIES_DCN_UNITS_H_ */
