@@ -6,10 +6,11 @@ import pickle
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch_case import assert_signature, seeded
 
 import pymluops.torch as ours
+from pymluops.torch import _tensors
 
 LAST = torch.channels_last
 
@@ -99,6 +100,30 @@ def test_a_pack_learns() -> None:
         losses.append(loss.item())
     assert losses[-1] < 0.9 * losses[0]
     assert made.conv_offset.weight.abs().min() > 0
+
+
+def test_channels_last_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model in channels_last needs no conversion, forward and backward; else each tensor one."""
+    copies = []
+    original = _tensors._moved
+
+    def moved(source: Tensor, target: Tensor) -> Tensor:
+        copies.append(source.shape)
+        return original(source, target)
+
+    monkeypatch.setattr(_tensors, "_moved", moved)
+    module = ours.ModulatedDeformConv2d(4, 6, 3, padding=1)
+    tensors = [seeded(2, c, 5, 7).requires_grad_() for c in (4, 18, 9)]
+    result = module(*tensors)
+    result.backward(torch.ones_like(result))
+    # Input, offset, mask, weight and output, and in the backward these again and their gradients.
+    assert len(copies) == 14
+    copies.clear()
+    module.to(memory_format=LAST)
+    tensors = [x.detach().to(memory_format=LAST).requires_grad_() for x in tensors]
+    result = module(*tensors)
+    result.backward(torch.ones_like(result))
+    assert copies == []
 
 
 @pytest.mark.parametrize("module", [ours.DeformConv2dPack, ours.ModulatedDeformConv2dPack])

@@ -12,8 +12,8 @@ from pymluops.demo._image import HEIGHT, TOWER_ANGLE, TOWER_BOX, WIDTH
 from pymluops.demo._run import Mark, Picture, Scene, Values, nhwc, strength
 
 _BLUE, _RED = (0.15, 0.45, 0.95), (1, 0.25, 0.25)
-_KERNEL, _DILATION = (9, 3), (3, 1)
-_PAD = (12, 1)  # half of what the taps span
+_KERNEL, _DILATION = (9, 1), (3, 1)
+_PAD = (12, 0)  # half of what the taps span
 
 
 def scene(image: Values, small: Values) -> Scene:
@@ -21,8 +21,8 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "Deformable convolution",
         [
-            "A mean over 9 x 3 points (blue, for one pixel). Offsets move them (red): here",
-            "they lie along the leaning tower, whose edges stay sharp then. A mask gives",
+            "A mean over a column of 9 points (blue, for one pixel). Offsets move them (red):",
+            "here they lie along the leaning tower, whose edges stay sharp then. A mask gives",
             "points in the middle more weight. The gradient shows which pixels were read.",
         ],
     )
@@ -59,7 +59,7 @@ def scene(image: Values, small: Values) -> Scene:
     points = np.stack(_taps(), -1).reshape(-1, 2)
     moved = points + offset[0, row, column].reshape(-1, 2)
     marks = [
-        Mark(row + 0.5 + y, column + 0.5 + x, color=color, radius=1.6)
+        Mark(row + 0.5 + y, column + 0.5 + x, color=color, radius=2)
         for some, color in ((points, _BLUE), (moved, _RED))
         for y, x in some.tolist()
     ]
