@@ -35,6 +35,7 @@ from pymluops._families.masked.tensors import masked_conv2d
 from pymluops._families.nms.tensors import batched_nms, nms, soft_nms
 from pymluops._families.psamask.tensors import PSAMask, psa_mask
 from pymluops._families.roi_align.tensors import RoIAlign, roi_align
+from pymluops.torch._operators import refuse_scripting as _refuse_scripting
 
 __all__ = [
     "CARAFE",
@@ -64,3 +65,6 @@ __all__ = [
     "roi_align",
     "soft_nms",
 ]
+
+for _name in __all__:
+    globals()[_name].__prepare_scriptable__ = _refuse_scripting(_name)

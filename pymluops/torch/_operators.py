@@ -18,6 +18,10 @@ from torch.autograd import Function, forward_ad
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_NUMBERS = {
+    "int": ((int, torch.SymInt), "an int"),
+    "float": ((int, float, torch.SymInt, torch.SymFloat), "a number"),
+}
 _library = torch.library.Library("pymluops", "DEF")
 
 
@@ -53,7 +57,46 @@ def define(
     _library.impl(name, _autograd_kernel(name, op, setup_context, backward), "Autograd")
     torch.library.register_autocast(qualified_name, "cpu", torch.float32, lib=_library)
     torch.library.register_vmap(qualified_name, _refuse_vmap(name), lib=_library)
-    return op
+    return _checked(name, op)
+
+
+def _checked(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the operator with errors of ours for what the dispatcher cannot take."""
+
+    def call(*args: Any) -> Any:
+        try:
+            return op(*args)
+        except RuntimeError:
+            _check_types(name, args)
+            raise
+
+    return call
+
+
+def _check_types(name: str, args: tuple[Any, ...]) -> None:
+    """Raise TypeError for an argument that is not what the schema says."""
+    for argument, given in zip(_schema(name).arguments, args, strict=True):
+        kind = str(argument.type)
+        if kind == "Tensor" or (kind == "Optional[Tensor]" and given is not None):
+            check_tensor(name, argument.name, given)
+        wanted, text = _NUMBERS.get(kind, (object, ""))
+        if not isinstance(given, wanted):
+            message = f"{name}: {argument.name} is {given!r}, expected {text}"
+            raise TypeError(message)
+
+
+def check_tensor(op: str, name: str, given: object) -> None:
+    """Raise TypeError for a list, an array or whatever else is no tensor."""
+    if not isinstance(given, Tensor):
+        message = (
+            f"{op}: {name} is a {type(given).__name__}, expected a Tensor; "
+            f"pass torch.as_tensor({name})"
+        )
+        raise TypeError(message)
+
+
+def _schema(name: str) -> Any:
+    return getattr(torch.ops.pymluops, name).default._schema
 
 
 def _autograd_kernel(
@@ -101,8 +144,7 @@ def _check_devices(name: str, args: tuple[Any, ...]) -> None:
         if isinstance(arg, Tensor) and (
             arg.device.type not in ("cpu", "meta") or arg.layout is not torch.strided
         ):
-            schema = getattr(torch.ops.pymluops, name).default._schema
-            argument = schema.arguments[index].name
+            argument = _schema(name).arguments[index].name
             kind = str(arg.layout).removeprefix("torch.")
             message = (
                 f"{name}: {argument} is a {kind} tensor on {arg.device}, expected a dense tensor "
@@ -128,6 +170,16 @@ def _fake_kernel(name: str, fake: Callable[..., Any]) -> Callable[..., Any]:
         return fake(*args)
 
     return kernel
+
+
+def refuse_scripting(name: str) -> Callable[..., Any]:
+    """Return what ``torch.jit.script`` finds and calls before it compiles something of ours."""
+
+    def prepare(*_: Any) -> Any:
+        message = f"{name}: torch.jit.script is not supported; use torch.compile or torch.export"
+        raise NotImplementedError(message)
+
+    return prepare
 
 
 def _save_nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

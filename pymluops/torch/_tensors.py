@@ -39,9 +39,9 @@ def spec(tensor: Tensor) -> Spec:
     return tensor.shape, tensor.dtype
 
 
-def require(condition: bool | torch.SymBool, message: Callable[[], str]) -> None:
+def require(condition: bool | Tensor | torch.SymBool, message: Callable[[], str]) -> None:
     """Raise ValueError unless the condition holds; under tracing it becomes a guard."""
-    if isinstance(condition, bool):
+    if isinstance(condition, bool | Tensor):  # torch.jit.trace has sizes that are tensors
         if not condition:
             raise ValueError(message())
     else:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-import pymluops.torch  # noqa: F401  (registers the operators)
+import pymluops.torch
+import pymluops.torch.onnx  # noqa: F401  (mmcv's modules can be exported)
 from pymluops.torch._mmcv_ext import INFORMATION, NAMES, OPERATORS, REPLACED
 
 if TYPE_CHECKING:

@@ -147,3 +147,11 @@ def test_tensors_on_other_devices_are_refused() -> None:
         masks = torch.empty(1, 9, 6, 6, device="cuda")
         with pytest.raises(ValueError, match=r"features is a strided tensor on cuda.*\.cpu\(\)"):
             ours.carafe(features, masks, 3, 1, 2)
+
+
+def test_the_pack_wants_batches_of_images() -> None:
+    pack = ours.CARAFEPack(4, 2)
+    with pytest.raises(ValueError, match=re.escape("x has shape (4, 3, 3), expected 4 dims")):
+        pack(zeros(4, 3, 3))
+    with pytest.raises(TypeError, match="CARAFEPack: x is a list, expected a Tensor"):
+        pack([[[[1.0]]]])

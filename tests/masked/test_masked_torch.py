@@ -56,6 +56,11 @@ def test_empty_tensors_give_zeros(
             "masked_conv2d: features holds 2 images, expected 1; call it for one image at a time",
         ),
         (
+            lambda: ours.masked_conv2d(zeros(0, 3, 4, 4), zeros(0, 4, 4), zeros(4, 3, 1, 1), None),
+            ValueError,
+            "masked_conv2d: features holds 0 images, expected 1; call it for one image at a time",
+        ),
+        (
             lambda: ours.masked_conv2d(zeros(1, 3, 4, 4), zeros(4, 4), zeros(4, 3, 1, 1), None),
             ValueError,
             "masked_conv2d: mask has shape (4, 4), expected (1, 4, 4) = (1, H, W)",

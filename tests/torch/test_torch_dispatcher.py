@@ -8,6 +8,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch_case import Case
 from torch_families import CASES, FIRST_CASES
 
+import pymluops.torch as ours
+
 ALL_CASES = pytest.mark.parametrize("case", CASES, ids=str)
 EACH_OPERATOR = pytest.mark.parametrize("case", FIRST_CASES, ids=str)
 
@@ -148,3 +150,43 @@ def test_forward_mode_is_refused(case: Case) -> None:
         args[0] = torch.autograd.forward_ad.make_dual(args[0], torch.ones_like(args[0]))
         with pytest.raises(NotImplementedError, match=r"forward-mode.*backward\(\)"):
             case.ours(*args)
+
+
+@EACH_OPERATOR
+def test_lists_and_arrays_are_refused_by_name(case: Case) -> None:
+    args = case.arguments()
+    tensors = [index for index, arg in enumerate(args) if isinstance(arg, Tensor)]
+    for index in tensors:
+        for given, kind in ((args[index].tolist(), "list"), (args[index].numpy(), "ndarray")):
+            changed = [*args[:index], given, *args[index + 1 :]]
+            with pytest.raises(TypeError, match=f": [a-z]+ is a {kind}, expected a Tensor; pass"):
+                case.ours(*changed)
+
+
+def test_numbers_of_another_kind_are_refused_by_name() -> None:
+    for name, args, text in (
+        ("carafe", (torch.zeros(1, 4, 3, 3), torch.zeros(1, 9, 6, 6), 3.5, 1, 2), "is 3.5"),
+        ("psa_mask", (torch.zeros(1, 9, 3, 3), "collect", 3), "is 'collect'"),
+    ):
+        with pytest.raises(TypeError, match=f"{name}: .* {text}, expected an int"):
+            getattr(ours, name)(*args)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize("name", ours.__all__)
+def test_scripting_is_refused(name: str) -> None:
+    text = f"{name}: torch.jit.script is not supported; use torch.compile or torch.export"
+    public = getattr(ours, name)
+    if isinstance(public, type):
+        module = torch.nn.Sequential(public.__new__(public))
+        torch.nn.Module.__init__(module[0])
+        with pytest.raises(NotImplementedError, match=text):
+            torch.jit.script(module)
+    else:
+
+        def calls(x: Tensor) -> Tensor:
+            return public(x)
+
+        for function in (public, calls):
+            with pytest.raises(NotImplementedError, match=text):
+                torch.jit.script(function)

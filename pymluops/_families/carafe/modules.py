@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from pymluops._families.carafe.tensors import carafe
+from pymluops.torch._operators import check_tensor
+from pymluops.torch._tensors import check_dims, spec
 
 
 class CARAFE(nn.Module):
@@ -126,5 +128,7 @@ class CARAFEPack(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Upsample (N, channels, H, W) to (N, channels, scale_factor * H, scale_factor * W)."""
+        check_tensor("CARAFEPack", "x", x)
+        check_dims("CARAFEPack", "x", spec(x), "N, C, H, W")
         mask = self.content_encoder(self.channel_compressor(x))
         return self.feature_reassemble(x, self.kernel_normalizer(mask))

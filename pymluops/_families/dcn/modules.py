@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pymluops._families.dcn.tensors import deform_conv2d, modulated_deform_conv2d
+from pymluops.torch._operators import check_tensor
 from pymluops.torch._tensors import pair
 
 _Pair = int | tuple[int, ...]
@@ -174,6 +175,7 @@ class DeformConv2dPack(DeformConv2d, _Pack):
 
     def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
         """Predict the offsets, and convolve."""
+        check_tensor(type(self).__name__, "x", x)
         return super().forward(x, self.conv_offset(x))
 
 
@@ -251,5 +253,6 @@ class ModulatedDeformConv2dPack(ModulatedDeformConv2d, _Pack):
 
     def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
         """Predict offsets and masks, and convolve."""
+        check_tensor(type(self).__name__, "x", x)
         first, second, mask = torch.chunk(self.conv_offset(x), 3, dim=1)
         return super().forward(x, torch.cat((first, second), dim=1), torch.sigmoid(mask))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pymluops._families.dcn import native
 from pymluops._families.dcn.shapes import Form, front, output_shape, output_size
-from pymluops.torch._operators import define
+from pymluops.torch._operators import check_tensor, define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
     Spec,
@@ -255,6 +255,8 @@ def modulated_deform_conv2d(
     """
     op = "modulated_deform_conv2d"
     form = _pairs(op, stride, padding, dilation, groups, deform_groups)
+    for name, given in (("input", input), ("offset", offset), ("mask", mask), ("weight", weight)):
+        check_tensor(op, name, given)
     if input.dim() == weight.dim() == offset.dim() == mask.dim() == 4:
         size = output_size(op, spec(input), spec(weight), form)[2:]
         taps = deform_groups * weight.shape[2] * weight.shape[3]

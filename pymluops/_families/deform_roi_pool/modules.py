@@ -6,7 +6,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from pymluops._families.deform_roi_pool.tensors import deform_roi_pool
-from pymluops.torch._tensors import pair
+from pymluops.torch._operators import check_tensor
+from pymluops.torch._tensors import check_dims, pair, spec
 
 
 class DeformRoIPool(nn.Module):
@@ -133,6 +134,8 @@ class ModulatedDeformRoIPoolPack(DeformRoIPoolPack):
 
 def _regular_bins(module: DeformRoIPoolPack, input: Tensor, rois: Tensor) -> Tensor:
     """Pool without offsets, one row of numbers per region."""
+    check_tensor(type(module).__name__, "input", input)
+    check_dims(type(module).__name__, "input", spec(input), "N, C, H, W")
     if input.size(1) != module.output_channels:
         message = (
             f"{type(module).__name__}: input has {input.size(1)} channels, expected "

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules as ONNX files, by both exporters of torch: what onnx reads from them."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch_families import MODULES
+
+if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript")):
+    pytest.skip("needs the extra 'models' (.ci/run models)", allow_module_level=True)
+
+import onnx
+from installed_mmcv import theirs
+
+import pymluops.torch as ours
+from pymluops.torch.onnx import translations
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the older exporter is deprecated
+EACH_EXPORTER = pytest.mark.parametrize("dynamo", [False, True], ids=["torchscript", "export"])
+
+
+def exported(
+    module: torch.nn.Module, inputs: tuple[Tensor, ...], file: Path, *, dynamo: bool
+) -> list[Any]:
+    """The nodes of mmcv's domain in the file."""
+    options = {"custom_translation_table": translations()} if dynamo else {}
+    torch.onnx.export(module.eval(), inputs, str(file), dynamo=dynamo, **options)
+    model = onnx.load(str(file))
+    assert [
+        tuple(d.dim_value for d in i.type.tensor_type.shape.dim) for i in model.graph.input
+    ] == [tuple(x.shape) for x in inputs]
+    assert "mmcv" in [opset.domain for opset in model.opset_import]
+    return [node for node in model.graph.node if node.domain == "mmcv"]
+
+
+def attributes(node: Any) -> dict[str, Any]:
+    return {part.name: onnx.helper.get_attribute_value(part) for part in node.attribute}
+
+
+@EACH_EXPORTER
+@pytest.mark.parametrize("whose", ["ours", "mmcv's"])
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_becomes_the_nodes_of_mmcv(
+    name: str, whose: str, dynamo: bool, tmp_path: Path
+) -> None:
+    arguments, inputs = MODULES[name]
+    module = getattr(ours if whose == "ours" else theirs, name)(**arguments)
+    nodes = exported(module, inputs, tmp_path / "model.onnx", dynamo=dynamo)
+    kind = name.removeprefix("Modulated") if "RoI" in name else name
+    kind = kind.removesuffix("Pack").removesuffix("Naive")
+    assert [node.op_type for node in nodes] == [f"MMCV{kind}"] * (2 if "RoIPoolPack" in name else 1)
+
+
+@EACH_EXPORTER
+def test_attributes(dynamo: bool, tmp_path: Path) -> None:
+    def of(module: torch.nn.Module, *inputs: Tensor) -> dict[str, Any]:
+        (node,) = exported(module, inputs, tmp_path / "model.onnx", dynamo=dynamo)
+        return attributes(node)
+
+    x = torch.zeros(1, 4, 5, 6)
+    assert of(ours.CARAFE(3, 2, 2), x, torch.zeros(1, 18, 10, 12)) == {
+        "kernel_size": 3,
+        "group_size": 2,
+        "scale_factor": 2.0,
+    }
+    assert of(ours.PSAMask("distribute", (2, 2)), x) == {"psa_type": 1, "mask_size": [2, 2]}
+    assert of(ours.BorderAlign(7), x, torch.zeros(1, 30, 4)) == {"pool_size": 7}
+    pooling = ours.DeformRoIPool((2, 3), 0.5, 4, 0.25)
+    assert of(pooling, x, torch.zeros(2, 5), torch.zeros(2, 2, 2, 3)) == {
+        "pooled_height": 2,
+        "pooled_width": 3,
+        "spatial_scale": 0.5,
+        "sampling_ratio": 4,
+        "gamma": 0.25,
+    }
+    masked = ours.MaskedConv2d(4, 2, (3, 1), padding=(1, 0))
+    assert of(masked, x, torch.zeros(1, 5, 6)) == {"padding": [1, 0], "stride": 1}
+    deformed = ours.ModulatedDeformConv2dPack(4, 2, 3, (2, 1), 1, 1, 2, 2)
+    assert of(deformed, x) == {
+        "stride": [2, 1],
+        "padding": [1, 1],
+        "dilation": [1, 1],
+        "groups": 2,
+        "deform_groups": 2,
+    }
