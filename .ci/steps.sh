@@ -10,6 +10,7 @@ style|tools|formatters and linters
 types|tools|mypy
 headers|machine|each public header compiles alone
 tests|tools|the tests, as README.md says
+models|tools|models of mmdet and mmseg, mmcv-lite 2.1.0, ONNX files, in an environment of their own
 asan|tools|C tests, operators and conformance with AddressSanitizer and UndefinedBehaviorSanitizer
 mutation|tools|the conformance suite notices when checks are broken
 slow|tools|a family is dropped into a copy of the tree; more instruction sets where tests take long
@@ -72,6 +73,27 @@ with open("pyproject.toml", "rb") as file:
 
 step_tests() {
   .venv/bin/python -m pytest -n auto
+}
+
+# The versions that mmdet and mmseg accept are not those of the tests: a second environment, on top of
+# the first one.
+step_models() {
+  local work=$root/build/ci/models python
+  python=$work/bin/python
+  [[ -x $python ]] || python3 -m venv "$work"
+  .venv/bin/python - "$work" <<'END'
+import pathlib, sys, sysconfig, tomllib
+below = sysconfig.get_path("purelib")
+folder, = pathlib.Path(sys.argv[1]).glob("lib/python3*/site-packages")
+(folder / "below.pth").write_text(f"import site; site.addsitedir({below!r})\n")
+with open("pyproject.toml", "rb") as file:
+    extras = tomllib.load(file)["project"]["optional-dependencies"]
+pathlib.Path(sys.argv[1], "extra.txt").write_text("\n".join(extras["models"]))
+END
+  $python -m pip install -q -r "$work/extra.txt"
+  $python -c 'import mmcv, mmdet, mmseg, onnx; assert mmcv.__version__ == "2.1.0", mmcv'
+  $python -m pytest -q -p no:cacheprovider tests/models tests/torch/test_torch_mmcv*.py \
+    tests/*/test_*_torch_mmcv.py
 }
 
 # ------------------------------------------------------------------------------ the sources
