@@ -18,7 +18,7 @@ from pymluops import _families
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    #: The name of a node, what goes into it, and its attributes: int, float, or lists of int.
+    #: The name of a node, what goes into it, and its attributes: int, float, str, lists of int.
     Node = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 __all__ = ["translations"]
@@ -42,6 +42,11 @@ def _operator(name: str) -> Any:
     return getattr(torch.ops.pymluops, name).default
 
 
+def _letter(value: object) -> str:
+    """Return what torch's exporter wants behind the name of an attribute."""
+    return {float: "f", str: "s"}.get(type(value), "i")
+
+
 def _shared(made: Any, count: int) -> Any:
     """Return a node's result, also for those of our results that only a backward needs."""
     return made if count == 1 else (made,) * count
@@ -63,10 +68,7 @@ def _symbolic(name: str, node: Callable[..., Node]) -> Callable[..., Any]:
                 value = None
             given.append(value)
         kind, inputs, attributes = node(*given)
-        typed = {
-            f"{key}_{'f' if isinstance(value, float) else 'i'}": value
-            for key, value in attributes.items()
-        }
+        typed = {f"{key}_{_letter(value)}": value for key, value in attributes.items()}
         return _shared(g.op(f"{_DOMAIN}::{kind}", *inputs, **typed), _results(name))
 
     return symbolic
@@ -114,6 +116,7 @@ def _op_schema(kind: str, inputs: int, attributes: dict[str, Any]) -> Any:
         int: OpSchema.AttrType.INT,
         float: OpSchema.AttrType.FLOAT,
         list: OpSchema.AttrType.INTS,
+        str: OpSchema.AttrType.STRING,
     }
     return OpSchema(
         kind,

@@ -50,8 +50,8 @@ def test_a_module_becomes_the_nodes_of_mmcv(
     arguments, inputs = MODULES[name]
     module = getattr(ours if whose == "ours" else theirs, name)(**arguments)
     nodes = exported(module, inputs, tmp_path / "model.onnx", dynamo=dynamo)
-    kind = name.removeprefix("Modulated") if "RoI" in name else name
-    kind = kind.removesuffix("Pack").removesuffix("Naive")
+    kind = name.removeprefix("Modulated") if "RoIPool" in name else name
+    kind = kind.removesuffix("Pack").removesuffix("Naive").replace("RoIA", "RoiA")
     assert [node.op_type for node in nodes] == [f"MMCV{kind}"] * (2 if "RoIPoolPack" in name else 1)
 
 
@@ -76,6 +76,14 @@ def test_attributes(dynamo: bool, tmp_path: Path) -> None:
         "spatial_scale": 0.5,
         "sampling_ratio": 4,
         "gamma": 0.25,
+    }
+    assert of(ours.RoIAlign((2, 3), 0.5, 2, "max", False), x, torch.zeros(2, 5)) == {
+        "output_height": 2,
+        "output_width": 3,
+        "spatial_scale": 0.5,
+        "sampling_ratio": 2,
+        "mode": b"max",
+        "aligned": 0,
     }
     masked = ours.MaskedConv2d(4, 2, (3, 1), padding=(1, 0))
     assert of(masked, x, torch.zeros(1, 5, 6)) == {"padding": [1, 0], "stride": 1}
