@@ -8,22 +8,24 @@
 
 /* The tensors, forward and backward: MAP is input or grads_image, POOLED is output or grads. Those
    of argmax have a name where the maximum is wanted, and are not looked at otherwise. */
-enum { MAP, BOXES, POOLED, ARGMAX_X, ARGMAX_Y };
+enum { POOLED, MAP, BOXES, ARGMAX_X, ARGMAX_Y };
 
 #define LIKE_POOLED (MLUOP_BIT(POOLED) | MLUOP_BIT(ARGMAX_X) | MLUOP_BIT(ARGMAX_Y))
 
 enum { MAXIMUM = 0, MEAN = 1 }; /* pool_mode */
 
 /* Of the backwards, in a test case: the bins are those of grads. */
-#define CASE_PARAMETERS "roi_align_backward_param pooled_height= pooled_width="
+#define ROI_ALIGN_CASE_PARAMETERS "roi_align_backward_param pooled_height= pooled_width="
 
 /* ---------------------------------------------------------------------------------- checks */
 
 static const struct mluop_rule forward_null_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_GIVEN, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP) | MLUOP_BIT(BOXES)},
+    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_BIT(POOLED)},
+    {.check = CHECK_GIVEN, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP) | MLUOP_BIT(BOXES)},
+    {.check = CHECK_GIVEN, .status = BAD_PARAM, .tensors = MLUOP_BIT(POOLED)},
     {.check = CHECK_END}};
 
 static const struct mluop_rule backward_null_rules[] = {
@@ -239,7 +241,7 @@ mluOpStatus_t mluOpRoiAlignBackward_v2(
     const mluOpTensorDescriptor_t grads_image_desc, void *grads_image) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignBackward_v2",
-      .gen_case = "roi_align_backward " CASE_PARAMETERS,
+      .gen_case = "roi_align_backward " ROI_ALIGN_CASE_PARAMETERS,
       .handle = handle,
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
@@ -262,7 +264,7 @@ mluOpStatus_t mluOpRoiAlignBackward(mluOpHandle_t handle, const float spatial_sc
                                     void *grads_image) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignBackward",
-      .gen_case = "roi_align_backward_v1 " CASE_PARAMETERS,
+      .gen_case = "roi_align_backward_v1 " ROI_ALIGN_CASE_PARAMETERS,
       .handle = handle,
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
