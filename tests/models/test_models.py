@@ -114,7 +114,7 @@ def assert_same_findings(found: dict[str, Tensor], wanted: dict[str, Tensor]) ->
         assert (found["masks"] != wanted["masks"]).float().mean() < 1e-3
 
 
-@pytest.mark.parametrize("name", ["psanet cityscapes"])
+@pytest.mark.parametrize("name", ["psanet cityscapes", "carafe faster-rcnn"])
 def test_channels_last(expected: _Expected, name: str) -> None:
     model = zoo.build(name).to(memory_format=torch.channels_last)
     assert_same_findings(zoo.predict(model, name), expected[name]["found"])

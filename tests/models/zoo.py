@@ -30,6 +30,12 @@ MODELS = {
         "mmseg", "psanet/psanet_r50-d8_4xb2-40k_cityscapes-512x1024.py", "psa_mask"
     ),
     "psanet ade20k": Model("mmseg", "psanet/psanet_r50-d8_4xb4-80k_ade20k-512x512.py", "psa_mask"),
+    "carafe faster-rcnn": Model(
+        "mmdet", "carafe/faster-rcnn_r50_fpn-carafe_1x_coco.py", "carafe nms roi_align"
+    ),
+    "carafe mask-rcnn": Model(
+        "mmdet", "carafe/mask-rcnn_r50_fpn-carafe_1x_coco.py", "carafe nms roi_align"
+    ),
     "dcn faster-rcnn dpool": Model(
         "mmdet", "dcn/faster-rcnn_r50_fpn_dpool_1x_coco.py", "deform_roi_pool nms"
     ),
@@ -40,8 +46,24 @@ MODELS = {
         "mmdet", "guided_anchoring/ga-retinanet" + _FPN, "deform_conv2d masked_conv2d nms"
     ),
     "ga-rpn": Model("mmdet", "guided_anchoring/ga-rpn" + _FPN, "deform_conv2d masked_conv2d nms"),
+    "ga-faster-rcnn": Model(
+        "mmdet",
+        "guided_anchoring/ga-faster-rcnn" + _FPN,
+        "deform_conv2d masked_conv2d nms roi_align",
+    ),
     # What else the operators let run.
     "retinanet": Model("mmdet", "retinanet/retinanet" + _FPN, "nms"),
+    "mask-rcnn": Model("mmdet", "mask_rcnn/mask-rcnn" + _FPN, "nms roi_align"),
+    "dcn faster-rcnn": Model(
+        "mmdet",
+        "dcn/faster-rcnn_r50-dconv-c3-c5_fpn_1x_coco.py",
+        "deform_conv2d nms roi_align",
+    ),
+    "dcnv2 mask-rcnn": Model(
+        "mmdet",
+        "dcnv2/mask-rcnn_r50-mdconv-c3-c5_fpn_1x_coco.py",
+        "deform_conv2d nms roi_align",
+    ),
     "dyhead atss": Model("mmdet", "dyhead/atss_r50_fpn_dyhead_1x_coco.py", "deform_conv2d nms"),
 }
 
