@@ -88,8 +88,8 @@ def run_file(path: Path, handle: pymluops.Handle, with_reference: bool) -> Outco
         _failed(outcome, "FAIL", f"refused: {error.message}")
     except OSError as error:
         _failed(outcome, "ERROR", f"{path}: {error.strerror or error}")
-    except MemoryError as error:
-        _failed(outcome, "ERROR", f"{path}: no memory: {error}")
+    except Exception as error:  # whatever one file does, the next one runs
+        _failed(outcome, "ERROR", f"{path}: {type(error).__name__}: {error}")
     return outcome
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from pymluops._gen_case.errors import CaseError
-from pymluops._gen_case.operators import operators
+from pymluops._gen_case.operators import PRIVATE, operators
 
 try:
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -147,7 +147,7 @@ def newer_names() -> dict[str, str]:
 def node_class() -> Any:
     """Return the message of a whole case."""
     known = operators().values()
-    numbers = {one.name.upper(): one.op_type for one in known if one.op_type is not None}
+    numbers = {one.name.upper(): one.op_type or PRIVATE + i for i, one in enumerate(known)}
     enums = _ENUMS | {"OpType": " ".join(f"{name} {number}" for name, number in numbers.items())}
     blocks = {one.parameters.name: one.parameters for one in known if one.parameters is not None}
     messages = dict(_MESSAGES)

@@ -2,6 +2,7 @@
 """The tensors of a case: their descriptors, and the values that a file stores or asks for."""
 
 import math
+import os
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pymluops._gen_case.case import Case
+from pymluops._gen_case.random_numbers import drawn
 from pymluops._tensor import Array
 from pymluops.capi import CData, DataType, Layout, ffi, lib
 from pymluops.errors import check
@@ -27,7 +29,7 @@ _NUMPY: dict[DataType, type[np.generic]] = {
 }
 _OLDER_NAMES = {"COMPLEX64": "COMPLEX_FLOAT"}
 _LISTS = ("value_h", "value_f", "value_i", "value_l", "value_ui", "value_ul")
-_MOST_BYTES = 1 << 40
+_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass
@@ -74,8 +76,8 @@ class Tensor:
         strides, room = self.strides, self.elements
         if strides is not None and room > 0:
             room = 1 + sum((d - 1) * s for d, s in zip(self.shape, strides, strict=True))
-        if room * self.dtype.itemsize > _MOST_BYTES:
-            raise self.fail(f"{list(self.shape)} given, more than 2^40 bytes", "shape.dims")
+        if room * self.dtype.itemsize > _MEMORY:
+            raise self.fail(f"{list(self.shape)} given, more memory than there is", "shape.dims")
         return room
 
     def _named(self, field: str) -> str:
@@ -128,7 +130,7 @@ class Tensor:
         elif source == "path":
             flat = self._from_file()
         elif source == "random_data":
-            flat = self._random()
+            flat = drawn(self)
         else:
             raise self.fail("no values, no path and no random_data, expected one of them")
         if flat.size == self.elements:
@@ -181,46 +183,6 @@ class Tensor:
             return np.fromfile(path, self.dtype)
         except OSError as error:
             raise self.fail(f"{path}: {error.strerror}", "path") from None
-
-    def _random(self) -> Array:
-        """Draw reproducible numbers: not those of the card, whose engine is another one."""
-        random = self.message.random_data
-        rng = np.random.default_rng((random.seed & 0xFFFFFFFF, self.index))
-        kind = random.DESCRIPTOR.fields_by_name["distribution"].enum_type
-        name = kind.values_by_number[random.distribution].name
-        double = "_double" if random.HasField("upper_bound_double") else ""
-        # Dumps of several operators have them the wrong way round.
-        low, high = sorted(getattr(random, f"{end}_bound{double}") for end in ("lower", "upper"))
-        count, whole = self.elements, self.dtype.kind in "iub"
-        drawn: Array
-        if name == "GAUSSIAN":
-            double = "_double" if random.HasField("mu_double") else ""
-            drawn = rng.standard_normal(count, np.float32)
-            drawn *= getattr(random, f"sigma{double}")
-            drawn += getattr(random, f"mu{double}")
-        elif name == "DISCRETE_UNIFORM" or (name == "UNIFORM" and whole):
-            first, last = math.ceil(low), math.floor(high)
-            drawn = rng.integers(min(first, last), max(first, last) + 1, count)
-        elif name == "UNIFORM":
-            drawn = rng.random(count, np.float32 if self.dtype.itemsize <= 4 else np.float64)
-            drawn *= high - low
-            drawn += low
-        elif name == "BINOMIAL":
-            drawn = rng.integers(0, 2, count)
-        elif name == "UNIQUE_INDEX":
-            drawn = self._unique(rng, random.begin_index, random.end_index)
-        else:
-            raise self.fail(f"{name} is not supported", "random_data.distribution")
-        with np.errstate(over="ignore"):
-            converted: Array = (np.rint(drawn) if whole else drawn).astype(self.dtype, copy=False)
-        return converted
-
-    def _unique(self, rng: np.random.Generator, begin: int, end: int) -> Array:
-        if end - begin < self.elements:
-            problem = f"{begin} to {end} given for {self.elements} different numbers"
-            raise self.fail(problem, "random_data.end_index")
-        drawn: Array = rng.choice(end - begin, self.elements, replace=False) + begin
-        return np.sort(drawn) if self.message.random_data.sorted_status else drawn
 
     # --------------------------------------------------------------------------- for the call
 

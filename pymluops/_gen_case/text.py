@@ -7,16 +7,13 @@ of values at once, and says line and field of what is wrong.
 """
 
 import bisect
-import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from pymluops._gen_case.errors import CaseError
+from pymluops._gen_case.scalars import expected, fits, is_repeated, value_of, written
 
 _DEEPEST = 50
 _SPACE = re.compile(r"(?:\s++|#[^\n]*+)*+")
@@ -47,35 +44,6 @@ class Found:
 def read(text: str, message: Any, newer_names: dict[str, str]) -> Found:
     """Fill a message; raises CaseError. Its own fields may have older names."""
     return _Reader(text, newer_names).read(message)
-
-
-def _integer(word: str) -> int:
-    return int(word, 16 if "x" in word.lower() else 10)
-
-
-def _boolean(word: str) -> bool:
-    return {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}[
-        word.lower()
-    ]
-
-
-def _float(word: str) -> float:
-    return float(word[:-1] if word[-1:] in "fF" and word.lower()[-3:] != "inf" else word)
-
-
-def _string(word: str) -> str:
-    if "\\" not in word:
-        return word[1:-1]
-    escapes = {"n": "\n", "t": "\t", "r": "\r"}
-    return re.sub(r"\\(.)", lambda found: escapes.get(found[1], found[1]), word[1:-1])
-
-
-_KINDS: dict[str, Callable[[str], Any]] = {
-    "STRING": _string,
-    "FLOAT": _float,
-    "DOUBLE": _float,
-    "BOOL": _boolean,
-}
 
 
 @cache
@@ -154,7 +122,7 @@ class _Reader:
 
     def read_field(self, message: Any, descriptor: Any, where: str, begin: int) -> None:
         colon = self.take(":")
-        repeated = _is_repeated(descriptor)
+        repeated = is_repeated(descriptor)
         if descriptor.message_type is not None:
             for _ in self.items(repeated, where):
                 self.read_message(message, descriptor, where, begin)
@@ -185,7 +153,7 @@ class _Reader:
         opening = self.take("{<")
         if not opening:
             raise self.fail('expected "{"', where)
-        if _is_repeated(descriptor):
+        if is_repeated(descriptor):
             where = f"{where}[{len(getattr(message, descriptor.name))}]"
             inner = getattr(message, descriptor.name).add()
         else:
@@ -239,21 +207,21 @@ class _Reader:
         for i in range(0, len(words), 4096):
             part = words[i : i + 4096]
             try:
-                values.extend([_value(descriptor, word) for word in part])
+                values.extend([value_of(descriptor, word) for word in part])
             except (ValueError, KeyError, TypeError, OverflowError):
-                bad = next(word for word in part if not _fits(message, descriptor, word))
+                bad = next(word for word in part if not fits(message, descriptor, word))
                 at = self.text.find(bad, begin, self.at)
-                raise self.fail(_expected(descriptor, bad), where, at) from None
+                raise self.fail(expected(descriptor, bad), where, at) from None
 
     def read_scalar(self, message: Any, descriptor: Any, where: str, begin: int) -> None:
         word = self.word(where)
-        if descriptor.enum_type is not None and not _fits(message, descriptor, word):
+        if descriptor.enum_type is not None and not fits(message, descriptor, word):
             self.keep(begin, where)  # an enumerator that later versions have
             return
         try:
-            setattr(message, descriptor.name, _value(descriptor, word))
+            setattr(message, descriptor.name, value_of(descriptor, word))
         except (ValueError, KeyError, TypeError, OverflowError):
-            raise self.fail(_expected(descriptor, word), where, begin) from None
+            raise self.fail(expected(descriptor, word), where, begin) from None
 
     # ------------------------------------------------------------------------- what is unknown
 
@@ -289,77 +257,20 @@ class _Reader:
         self.depth -= 1
 
 
-def _is_repeated(descriptor: Any) -> bool:
-    return bool(descriptor.is_repeated)
-
-
-def _kind(descriptor: Any) -> str:
-    names = {1: "DOUBLE", 2: "FLOAT", 3: "INT64", 4: "UINT64", 5: "INT32", 8: "BOOL", 9: "STRING"}
-    return "ENUM" if descriptor.enum_type is not None else names.get(descriptor.type, "UINT32")
-
-
-def _value(descriptor: Any, word: str) -> Any:
-    if (word[0] in "'\"") != (_kind(descriptor) == "STRING"):
-        if descriptor.enum_type is None:
-            raise ValueError
-        word = word[1:-1]  # older files have enumerators in quotes
-    if descriptor.enum_type is not None:
-        by_name = descriptor.enum_type.values_by_name
-        number = by_name[word].number if word in by_name else _integer(word)
-        return descriptor.enum_type.values_by_number[number].number
-    return _KINDS.get(_kind(descriptor), _integer)(word)
-
-
-def _fits(message: Any, descriptor: Any, word: str) -> bool:
-    trial = type(message)()
-    try:
-        if _is_repeated(descriptor):
-            getattr(trial, descriptor.name).append(_value(descriptor, word))
-        else:
-            setattr(trial, descriptor.name, _value(descriptor, word))
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return False
-    return True
-
-
-def _expected(descriptor: Any, word: str) -> str:
-    if descriptor.enum_type is not None:
-        names = list(descriptor.enum_type.values_by_name)
-        return f"{word} given, expected one of {', '.join(names)}"
-    return f"{word} given, expected {_kind(descriptor).lower()}"
-
-
-# ------------------------------------------------------------------------------------- writing
-
-
 def write(message: Any, indent: str = "") -> str:
     """Return the text of a message; lists of values take as few lines as they can."""
     lines = []
     for descriptor, value in message.ListFields():
-        values = list(value) if _is_repeated(descriptor) else [value]
+        values = list(value) if is_repeated(descriptor) else [value]
         if descriptor.message_type is not None:
             for inner in values:
                 body = write(inner, indent + "  ")
                 lines.append(f"{indent}{descriptor.name} {{\n{body}{indent}}}\n")
         elif len(values) > 16:
-            words = [_written(descriptor, one) for one in values]
+            words = [written(descriptor, one) for one in values]
             rows = [", ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
             body = f",\n{indent}  ".join(rows)
             lines.append(f"{indent}{descriptor.name}: [\n{indent}  {body}\n{indent}]\n")
         else:
-            lines += [f"{indent}{descriptor.name}: {_written(descriptor, v)}\n" for v in values]
+            lines += [f"{indent}{descriptor.name}: {written(descriptor, v)}\n" for v in values]
     return "".join(lines)
-
-
-def _written(descriptor: Any, value: Any) -> str:
-    kind = _kind(descriptor)
-    if kind == "ENUM":
-        return str(descriptor.enum_type.values_by_number[value].name)
-    if kind == "STRING":
-        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
-    if kind == "BOOL":
-        return "true" if value else "false"
-    if kind == "FLOAT" and math.isfinite(value):
-        value = np.float32(value)
-    return str(value)

@@ -308,3 +308,19 @@ def test_the_threads_of_the_handle_change_nothing(tmp_path):
             values = call.run(case.load(path), handle).values
             results.append([array.tobytes() for array in values.outputs.values()])
     assert results[0] == results[1]
+
+
+def test_one_case_that_breaks_the_runner_is_an_error(tmp_path, capsys, monkeypatch):
+    """The rest of the run goes on."""
+    from pymluops._gen_case import judge
+
+    def broken(*arguments):
+        raise MemoryError("all of it")
+
+    (tmp_path / "a.prototxt").write_text(psamask("value_f: 1"))
+    monkeypatch.setattr(judge, "reference_of", broken)
+    (tmp_path / "b.prototxt").write_text('op_name: "abs"')
+    status, shown = run(capsys, tmp_path)
+    assert status == 1
+    assert "a.prototxt: MemoryError: all of it" in shown
+    assert "2 cases: 0 passed, 0 failed, 1 could not be run, 1 of operators" in shown

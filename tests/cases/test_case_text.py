@@ -180,11 +180,16 @@ GOOD = psamask("value_f: 1")
         (GOOD.replace("value_f: 1", 'path: "none"'), 4, "path: "),
         (GOOD.replace("value_f: 1", ""), 2, "input[0]: no values, no path and no random_data"),
         (GOOD.replace("value_f: 1", "random_data { distribution: SAMPLE }"), 4, "SAMPLE is not"),
+        (
+            GOOD.replace("value_f: 1", "random_data { upper_bound: inf }"),
+            4,
+            "expected finite bounds",
+        ),
         (GOOD.replace("NHWC", "NHWC2", 1), 3, ""),
         (GOOD.replace("DTYPE_FLOAT", "DTYPE_UNSET", 1), 3, "input[0].dtype: DTYPE_UNSET given"),
         (GOOD.replace("dims: 1", "dims: -1", 1), 2, "input[0].shape.dims: [-1, 1, 1, 1] given"),
         (GOOD.replace("dims: 1 }", "dims: 1 dim_stride: 4 }", 1), 2, "dim_stride: 1 given, exp"),
-        (GOOD.replace("dims: 1", "dims: 9000000000000", 1), 2, "more than 2^40 bytes"),
+        (GOOD.replace("dims: 1", "dims: 9000000000000", 1), 2, "more memory than there is"),
         (GOOD.replace("h_mask: 1", ""), 8, "psamask_forward_param.h_mask: missing"),
         (GOOD.replace("h_mask: 1", "h_mask: 1,,"), 8, "given, expected the name of a field"),
         (
