@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -270,6 +271,28 @@ static void the_state_of_the_caller_is_left_alone(void) {
   }
 }
 
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+static int clock_stands_still;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
+  if (!clock_stands_still || clock != CLOCK_REALTIME) return __real_clock_gettime(clock, time);
+  *time = (struct timespec){.tv_sec = 1000000000, .tv_nsec = 999999000};
+  return 0;
+}
+
+/* The clock may be set back, too. The last microsecond of a second is followed by the next one. */
+static void calls_at_the_same_time_have_files_of_their_own(void) {
+  begin();
+  mluOpSetGenCaseMode(1);
+  clock_stands_still = 1;
+  for (int i = 0; i < 5; i++) OK(run_once(0));
+  clock_stands_still = 0;
+  CHECK_EQ(5, count_files());
+  end();
+}
+
 static void a_call_that_is_refused_has_no_file(void) {
   begin();
   mluOpSetGenCaseMode(2);
@@ -289,6 +312,7 @@ static const struct test tests[] = {
     TEST(printing_is_one_line_and_no_file),
     TEST(every_call_of_every_thread_has_a_file),
     TEST(the_state_of_the_caller_is_left_alone),
+    TEST(calls_at_the_same_time_have_files_of_their_own),
     TEST(a_call_that_is_refused_has_no_file),
 };
 RUN_TESTS(tests)
