@@ -39,6 +39,11 @@ def _cases():
     yield "masked_im2col_forward", "20x20", masked
     yield "masked_col2im_forward", "20x20", masked
     yield "nms", "1000", ["n=1000", "max_output_size=1000"]
+    level = ["N=2", "C=256", "R=256", "H=50", "W=76", "spatial_scale=0.0625"]
+    yield "roi_align_forward", "50x76", level
+    yield "roi_align_backward", "50x76", level
+    for name in ("dcn_forward", "dcn_backward_data", "dcn_backward_weight"):
+        yield name, "32x32x256", ["H=32", "W=32", "C=256", "P=256"]
 
 
 CASES = {f"{name}_{note}.prototxt": (name, sizes) for name, note, sizes in _cases()}

@@ -101,7 +101,9 @@ def test_every_operator_runs_again(name, mode, captured, capsys):
     (read,) = captured(lambda: results.append(small_call(name)), mode)
     assert read.node.op_name == name
     assert read.unknown == []
-    assert (mode == 1) == any(one.source == "random_data" for one in tensors_of(read)[0])
+    inputs, outputs = tensors_of(read)
+    assert (mode == 1) == any(one.source == "random_data" for one in inputs)
+    assert all(one.message.id == one.name for one in inputs + outputs)
     status, shown = run(capsys, read.path)
     assert status == 0, shown
     if mode == 2 and name != "nms":
