@@ -114,17 +114,20 @@ const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
  * Moves images from one memory layout to another: from NCHW to NHWC, or from NHWC to NCHW. Models
  * are mostly NCHW, the operators of `mlu_op.h` mostly NHWC. It takes about as long as a copy.
  *
- * @param input_desc   4 dims in the order of its layout, MLUOP_LAYOUT_NCHW or MLUOP_LAYOUT_NHWC.
- *                     Packed; any data type with elements of 2 or 4 bytes.
+ * @param input_desc   4 dims in the order of its layout, MLUOP_LAYOUT_NCHW or MLUOP_LAYOUT_NHWC;
+ *                     any data type with elements of 2 or 4 bytes. It may be a part of larger
+ *                     images: the stride of the last dim is 1, that of another one what the dims
+ *                     behind it take up, or more. Nothing in the gaps is read or written.
  * @param input        The images.
- * @param output_desc  The same images in the other layout: same data type, same N, H, W and C.
+ * @param output_desc  The same images in the other layout: same data type, same N, H, W and C;
+ *                     strides likewise.
  * @param output       Where they go; memory of its own. The bits of each element are those of the
  *                     input, also of NaN.
  *
  * @return MLUOP_STATUS_SUCCESS, also without elements: then nothing is read or written.
- *         MLUOP_STATUS_BAD_PARAM for a NULL handle or descriptor, other dims, layouts, data types
- *         or shapes, strides, data that is NULL or not aligned to its elements, and overlapping
- *         memory. MLUOP_STATUS_NOT_SUPPORTED for 2^31 elements or more.
+ *         MLUOP_STATUS_BAD_PARAM for a NULL handle or descriptor, other dims, layouts, data types,
+ *         shapes or strides, data that is NULL or not aligned to its elements, and overlapping
+ *         memory, gaps included. MLUOP_STATUS_NOT_SUPPORTED for 2^31 elements or more.
  */
 mluOpStatus_t MLUOP_WIN_API mluOpCpuConvertLayout(mluOpHandle_t handle,
                                                   const mluOpTensorDescriptor_t input_desc,

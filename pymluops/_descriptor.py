@@ -44,6 +44,17 @@ def packed_descriptor(shape: tuple[int, ...], dtype: np.dtype[Any], layout: int)
     return descriptor
 
 
+@lru_cache(maxsize=1024)
+def strided_descriptor(
+    shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any], layout: int
+) -> CData:
+    """Return the descriptor of a part of a larger tensor; it is shared as well."""
+    descriptor = _create()
+    given = (layout, _DTYPES[dtype], len(shape), shape, strides)
+    check(lib.mluOpSetTensorDescriptorEx_v2(descriptor, *given), "mluOpSetTensorDescriptorEx_v2")
+    return descriptor
+
+
 @lru_cache(maxsize=256)
 def object_descriptor(name: str, *values: Any, version: str = "") -> CData:
     """Return a descriptor that is not of a tensor, such as "RoiAlignForward", set to values.

@@ -173,7 +173,15 @@ static bool overlap(const struct bytes *a, const struct bytes *b) {
   return a->begin < b->begin ? b->begin - a->begin < a->size : a->begin - b->begin < b->size;
 }
 
-/* Sizes are sane here: CHECK_ELEMENTS has gone before. */
+/* Bytes from the first element to the end of the last one. */
+static size_t reach(const struct mluOpTensorStruct *desc) {
+  if (desc->element_num == 0) return 0;
+  int64_t elements = 1;
+  for (int i = 0; i < desc->dim_nb; i++) elements += (desc->dims[i] - 1) * desc->strides[i];
+  return (size_t)elements * mluop_dtype_size(desc->dtype);
+}
+
+/* Sizes are sane here: CHECK_ELEMENTS and a check of strides have gone before. */
 static bool check_overlap(struct mluop_call *call, const struct mluop_rule *rule,
                           mluOpStatus_t *status) {
   struct bytes all[MLUOP_MAX_TENSORS + MLUOP_MAX_OBJECTS + 1];
@@ -183,9 +191,7 @@ static bool check_overlap(struct mluop_call *call, const struct mluop_rule *rule
     const struct mluop_tensor *tensor = &call->tensors[i];
     if (!tensor_present(tensor)) continue;
     if (tensor->output) outputs |= 1u << count;
-    all[count++] =
-        (struct bytes){tensor->name, (uintptr_t)tensor->data,
-                       (size_t)tensor->desc->element_num * mluop_dtype_size(tensor->desc->dtype)};
+    all[count++] = (struct bytes){tensor->name, (uintptr_t)tensor->data, reach(tensor->desc)};
   }
   for (int i = 0; i < MLUOP_MAX_OBJECTS && call->objects[i].name != NULL; i++) {
     const struct mluop_object *object = &call->objects[i];

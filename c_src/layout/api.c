@@ -10,6 +10,9 @@ enum {
   LINE_BYTES = 64
 };
 
+/* Of memory that a tensor and its gaps may take, far beyond what there is. */
+static const int64_t MOST_ELEMENTS = INT64_C(1) << 56;
+
 static bool check_layouts(struct mluop_call *call, const struct mluop_rule *rule,
                           mluOpStatus_t *status) {
   const mluOpTensorLayout_t from = call->tensors[INPUT].desc->layout;
@@ -39,6 +42,46 @@ static bool check_size(struct mluop_call *call, const struct mluop_rule *rule,
   return false;
 }
 
+/* Of a tensor of 4 dims, as if those of one element were packed. */
+struct strides {
+  int64_t of[4];
+};
+
+static struct strides strides_of(const struct mluOpTensorStruct *desc) {
+  struct strides strides;
+  int64_t packed = 1;
+  for (int i = 3; i >= 0; i--) {
+    strides.of[i] = desc->dims[i] == 1 ? packed : desc->strides[i];
+    packed = desc->dims[i] * strides.of[i];
+  }
+  return strides;
+}
+
+/* Images may be parts of larger ones, but each element has memory of its own. */
+static bool check_strides(struct mluop_call *call, const struct mluop_rule *rule,
+                          mluOpStatus_t *status) {
+  for (int t = INPUT; t <= OUTPUT; t++) {
+    const struct mluOpTensorStruct *desc = call->tensors[t].desc;
+    int64_t taken = 1; /* by an element of the dim, in elements */
+    for (int i = 3; i >= 0 && desc->element_num > 0; i--) {
+      const int64_t dim = desc->dims[i], stride = desc->strides[i];
+      if (dim == 1) continue;
+      if (stride < taken || (i == 3 && stride != 1)) {
+        *status = mluop_fail(rule->status, call->api,
+                             "%s: stride of dim %d is %lld, expected %lld%s", call->tensors[t].name,
+                             i, (long long)stride, (long long)taken, i == 3 ? "" : " or more");
+        return false;
+      }
+      if (__builtin_mul_overflow(dim, stride, &taken) || taken > MOST_ELEMENTS) {
+        *status = mluop_fail(rule->status, call->api, "%s: dim %d and its stride reach too far",
+                             call->tensors[t].name, i);
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 static const struct mluop_rule rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
@@ -59,12 +102,44 @@ static const struct mluop_rule nhwc_rules[] = {
     {.check = CHECK_END}};
 
 static const struct mluop_rule data_rules[] = {
-    {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_strides},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(INPUT)},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
+
+/* Pixels of an image are the columns of a matrix in NCHW, its rows in NHWC. Where a row of pixels
+   is as far from the next one as its pixels are, in both layouts, an image is one matrix. */
+static struct layout_args plan(const struct mluop_call *call, const void *input, void *output) {
+  const struct mluOpTensorStruct *from = call->tensors[INPUT].desc;
+  const struct mluOpTensorStruct *to = call->tensors[OUTPUT].desc;
+  const struct strides f = strides_of(from), t = strides_of(to);
+  const bool from_nhwc = from->layout == MLUOP_LAYOUT_NHWC;
+  const int64_t height = mluop_extent(call, 'H'), width = mluop_extent(call, 'W');
+  const int64_t channels = mluop_extent(call, 'C'), size = (int64_t)mluop_dtype_size(from->dtype);
+  /* Where the channels, the rows of pixels and the pixels are among the dims. */
+  const int f_c = from_nhwc ? 3 : 1, f_h = from_nhwc ? 1 : 2, f_w = from_nhwc ? 2 : 3;
+  const int t_c = from_nhwc ? 1 : 3, t_h = from_nhwc ? 2 : 1, t_w = from_nhwc ? 3 : 2;
+  const bool whole = f.of[f_h] == width * f.of[f_w] && t.of[t_h] == width * t.of[t_w];
+  const int64_t pixels = whole ? height * width : width;
+  struct layout_args args = {.from = input,
+                             .to = output,
+                             .rows = from_nhwc ? pixels : channels,
+                             .columns = from_nhwc ? channels : pixels,
+                             .from_pitch = size * f.of[from_nhwc ? f_w : f_c],
+                             .to_pitch = size * t.of[from_nhwc ? t_c : t_w],
+                             .lines = whole ? 1 : height,
+                             .from_line = size * f.of[f_h],
+                             .to_line = size * t.of[t_h],
+                             .from_image = size * f.of[0],
+                             .to_image = size * t.of[0],
+                             .size = (int)size};
+  args.packed = args.from_pitch == args.columns * size && args.to_pitch == args.rows * size;
+  args.row_tiles = mluop_max(1, args.rows / LAYOUT_TILE);
+  args.column_tiles = mluop_max(1, args.columns / LAYOUT_TILE);
+  return args;
+}
 
 mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
                                     const void *input, const mluOpTensorDescriptor_t output_desc,
@@ -80,19 +155,11 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
   if (!mluop_contract_holds(&call, from_nhwc ? nhwc_rules : nchw_rules, &status)) return status;
   if (!mluop_contract_holds(&call, data_rules, &status)) return status;
 
-  const int64_t pixels = mluop_extent(&call, 'H') * mluop_extent(&call, 'W');
-  const int64_t channels = mluop_extent(&call, 'C');
+  struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
-  struct layout_args args = {.from = input,
-                             .to = output,
-                             .rows = from_nhwc ? pixels : channels,
-                             .columns = from_nhwc ? channels : pixels,
-                             .size = (int)mluop_dtype_size(input_desc->dtype),
-                             .prefetch = moved > NEAR_BYTES};
-  args.row_tiles = mluop_max(1, args.rows / LAYOUT_TILE);
-  args.column_tiles = mluop_max(1, args.columns / LAYOUT_TILE);
-  args.stream = mluop_exceeds_caches(handle, moved) && args.rows * args.size % LINE_BYTES == 0;
-  const int64_t count = mluop_extent(&call, 'N') * args.row_tiles * args.column_tiles;
+  args.prefetch = moved > NEAR_BYTES;
+  args.stream = mluop_exceeds_caches(handle, moved) && args.to_pitch % LINE_BYTES == 0;
+  const int64_t count = mluop_extent(&call, 'N') * args.lines * args.row_tiles * args.column_tiles;
   const struct mluop_job job = {.kernel = layout_convert[handle->isa],
                                 .args = &args,
                                 .count = count,

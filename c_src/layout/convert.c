@@ -37,7 +37,7 @@ enum {
    from begin to end: side by side, lines that have the same place in the caches would push each
    other out. Where even the lines of a block do, columns are put together in a buffer first. */
 MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t, int size) {
-  const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
+  const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   const int64_t begin = t->rows.begin, end = t->rows.end;
   const int64_t buffer_pitch = MOST_ROWS * size + LINE_BYTES;
   const int buffered = !a->stream && to_pitch % SAME_PLACE == 0;
@@ -66,10 +66,10 @@ MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t
   }
 }
 
-/* Fewer columns than a line has: rows stand one behind the other, and a line of each is read; of
-   the last ones from a copy, after which there is room. */
+/* Fewer columns than a line has, packed: rows stand one behind the other, and a line of each is
+   read; of the last ones from a copy, after which there is room. */
 MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct tile *t, int size) {
-  const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
+  const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   char in[ROOM], out[ROOM];
   for (int64_t row = t->rows.begin; row < t->rows.end;
        row = next_block(t->rows, row, block, block)) {
@@ -85,10 +85,10 @@ MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct 
   }
 }
 
-/* Fewer rows: columns of the target stand one behind the other, and a line of each is written; of
-   the last ones to a copy. */
+/* Fewer rows, packed: columns of the target stand one behind the other, and a line of each is
+   written; of the last ones to a copy. */
 MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct tile *t, int size) {
-  const int64_t block = LINE_BYTES / size, pitch = a->columns * size, to_pitch = a->rows * size;
+  const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   char in[ROOM], out[ROOM];
   for (int64_t column = t->columns.begin; column < t->columns.end;
        column = next_block(t->columns, column, block, block)) {
@@ -104,19 +104,20 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct til
 
 /* Element by element. Where the compiler knows how few rows or columns there are, it makes vectors
    of this that are four times faster than transposes which are mostly empty. */
-MLUOP_INLINE void convert_each(const struct tile *t, int64_t rows, int64_t columns, int size) {
+MLUOP_INLINE void convert_each(const struct tile *t, int64_t rows, int64_t columns, int64_t pitch,
+                               int64_t to_pitch, int size) {
   const char *restrict from = t->from;
   char *restrict to = t->to;
   if (rows < columns) {
     for (int64_t c = t->columns.begin; c < t->columns.end; c++) {
       for (int64_t r = 0; r < rows; r++) {
-        memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size, (size_t)size);
+        memcpy(to + c * to_pitch + r * size, from + r * pitch + c * size, (size_t)size);
       }
     }
   } else {
     for (int64_t r = t->rows.begin; r < t->rows.end; r++) {
       for (int64_t c = 0; c < columns; c++) {
-        memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size, (size_t)size);
+        memcpy(to + c * to_pitch + r * size, from + r * pitch + c * size, (size_t)size);
       }
     }
   }
@@ -129,54 +130,65 @@ static void copy(const struct layout_args *a, const struct tile *t) {
   memcpy(t->to + begin, t->from + begin, (size_t)(count * a->size));
 }
 
-MLUOP_INLINE void convert(const struct layout_args *a, const struct tile *t, int size) {
-  const int64_t block = LINE_BYTES / size;
-  if (a->rows == 1 || a->columns == 1) {
+/* A number of rows, or of columns, that the compiler knows. */
+MLUOP_INLINE void convert_packed(const struct layout_args *a, const struct tile *t, int size) {
+  const int64_t rows = a->rows, columns = a->columns, block = LINE_BYTES / size;
+  if (rows == 1 || columns == 1) {
     copy(a, t);
-  } else if (a->rows >= block && a->columns >= block) {
-    convert_wide(a, t, size);
-  } else if (a->rows >= block) {
-    switch (a->columns) {
+  } else if (rows >= block) {
+    switch (columns) {
       case 2:
-        convert_each(t, a->rows, 2, size);
+        convert_each(t, rows, 2, 2 * size, rows * size, size);
         break;
       case 3:
-        convert_each(t, a->rows, 3, size);
+        convert_each(t, rows, 3, 3 * size, rows * size, size);
         break;
       case 4:
-        convert_each(t, a->rows, 4, size);
+        convert_each(t, rows, 4, 4 * size, rows * size, size);
         break;
       default:
         convert_few_columns(a, t, size);
     }
-  } else if (a->columns >= block) {
-    switch (a->rows) {
+  } else if (columns >= block) {
+    switch (rows) {
       case 2:
-        convert_each(t, 2, a->columns, size);
+        convert_each(t, 2, columns, columns * size, 2 * size, size);
         break;
       case 3:
-        convert_each(t, 3, a->columns, size);
+        convert_each(t, 3, columns, columns * size, 3 * size, size);
         break;
       case 4:
-        convert_each(t, 4, a->columns, size);
+        convert_each(t, 4, columns, columns * size, 4 * size, size);
         break;
       default:
         convert_few_rows(a, t, size);
     }
   } else {
-    convert_each(t, a->rows, a->columns, size);
+    convert_each(t, rows, columns, columns * size, rows * size, size);
+  }
+}
+
+MLUOP_INLINE void convert(const struct layout_args *a, const struct tile *t, int size) {
+  const int64_t block = LINE_BYTES / size;
+  if (a->rows >= block && a->columns >= block) {
+    convert_wide(a, t, size);
+  } else if (a->packed) {
+    convert_packed(a, t, size);
+  } else {
+    convert_each(t, a->rows, a->columns, a->from_pitch, a->to_pitch, size);
   }
 }
 
 void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct layout_args *a = vargs;
-  const int64_t tiles = a->row_tiles * a->column_tiles, bytes = a->rows * a->columns * a->size;
+  const int64_t tiles = a->row_tiles * a->column_tiles;
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const int64_t image = item / tiles, tile = item % tiles;
+    const int64_t matrix = item / tiles, tile = item % tiles;
+    const int64_t image = matrix / a->lines, line = matrix % a->lines;
     const struct tile t = {
-        .from = a->from + image * bytes,
-        .to = a->to + image * bytes,
+        .from = a->from + image * a->from_image + line * a->from_line,
+        .to = a->to + image * a->to_image + line * a->to_line,
         .rows = span_of(tile % a->row_tiles, a->row_tiles, a->rows),
         .columns = span_of(tile / a->row_tiles, a->column_tiles, a->columns),
     };

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from pymluops._call import workspace_for
-from pymluops._descriptor import packed_descriptor
+from pymluops._descriptor import packed_descriptor, strided_descriptor
 from pymluops._threads import thread_handle
 from pymluops.capi import Layout, ffi
 
@@ -72,6 +72,35 @@ def nhwc(tensor: Tensor) -> tuple[CData, CData]:
 def nchw(tensor: Tensor) -> tuple[CData, CData]:
     """Return descriptor and pointer of a contiguous tensor of images."""
     desc = _nchw_descriptor(tensor.dtype, tensor.shape)
+    return desc, _cast(_VOID_P, tensor.data_ptr())
+
+
+def as_nchw(tensor: Tensor) -> tuple[CData, CData] | None:
+    """Return descriptor and pointer of images in NCHW, whole or a part of larger ones, or None."""
+    if tensor.is_contiguous():
+        return nchw(tensor)
+    return _part(tensor, tuple(tensor.shape), tensor.stride(), Layout.NCHW)
+
+
+def as_nhwc(tensor: Tensor) -> tuple[CData, CData] | None:
+    """Return descriptor and pointer of images in NHWC, whole or a part of larger ones, or None."""
+    if tensor.is_contiguous(memory_format=torch.channels_last):
+        return nhwc(tensor)
+    shape, strides = ((n, h, w, c) for n, c, h, w in (tensor.shape, tensor.stride()))
+    return _part(tensor, shape, strides, Layout.NHWC)
+
+
+def _part(
+    tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], layout: Layout
+) -> tuple[CData, CData] | None:
+    taken = 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent > 1 and stride < taken:
+            return None
+        taken = extent * stride if extent > 1 else taken
+    if shape[-1] > 1 and strides[-1] != 1:
+        return None
+    desc = strided_descriptor(shape, strides, _DTYPES[tensor.dtype], int(layout))
     return desc, _cast(_VOID_P, tensor.data_ptr())
 
 

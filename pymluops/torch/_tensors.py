@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pymluops.capi import Status, ffi, lib
 from pymluops.errors import NotSupportedError
-from pymluops.torch._native_calls import call, nchw, nhwc
+from pymluops.torch._native_calls import as_nchw, as_nhwc, call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -192,12 +192,11 @@ def as_input(result: Tensor, like: Tensor) -> Tensor:
 def _moved(source: Tensor, target: Tensor) -> Tensor:
     """Copy into a new tensor. From one memory format to the other, the library is much faster."""
     if source.dtype is target.dtype is not torch.float64 and source.dim() == 4 and _aligned(source):
-        if source.is_contiguous() and _is_nhwc(target):
-            call("mluOpCpuConvertLayout", *nchw(source), *nhwc(target))
-            return target
-        if _is_nhwc(source) and target.is_contiguous():
-            call("mluOpCpuConvertLayout", *nhwc(source), *nchw(target))
-            return target
+        for one, other in ((as_nchw, as_nhwc), (as_nhwc, as_nchw)):
+            given, wanted = one(source), other(target)
+            if given is not None and wanted is not None:
+                call("mluOpCpuConvertLayout", *given, *wanted)
+                return target
     return target.copy_(source)
 
 

@@ -102,6 +102,45 @@ def test_work_for_several_threads(threads, handle, rng):
     assert pymluops.to_nchw(nhwc, handle=handle).tobytes() == nchw.tobytes()
 
 
+def parts(shape, grown):
+    """Where a tensor of this shape lies in one that is larger by `grown`."""
+    return tuple(slice(more // 2, more // 2 + dim) for dim, more in zip(shape, grown, strict=True))
+
+
+GROWN = [(0, 0, 0, 0), (1, 0, 0, 0), (0, 3, 0, 0), (0, 0, 2, 0), (0, 0, 0, 5), (2, 1, 3, 16)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("fence", guard.BOTH)
+def test_parts_of_larger_images(fence, dtype, rng, near_and_past):
+    """Gaps stay as they are, and one that ends the memory is not touched."""
+    for number, shape in enumerate([*SHAPES, (40, 9, 1), (40, 1, 9), (1, 9, 40)]):
+        nchw, order = (2, *shape), (0, 2, 3, 1)
+        grown = GROWN[number % len(GROWN)], GROWN[number * 5 % 7 % len(GROWN)]
+        first, last = (2, *shape), tuple(nchw[i] for i in order)
+        for handle in near_and_past:
+            handle.num_threads = number % 3 + 1
+            for source_shape, target_shape, turn in (
+                (first, last, order),
+                (last, first, (0, 3, 1, 2)),
+            ):
+                large = np.add(source_shape, grown[0]), np.add(target_shape, grown[1])
+                source = fence(random_bits(rng, large[0], dtype))[parts(source_shape, grown[0])]
+                whole = fence(random_bits(rng, large[1], dtype))
+                place = parts(target_shape, grown[1])
+                expected = whole.copy().view(np.uint8)
+                bits = np.uint32 if dtype is np.float32 else np.uint16
+                expected.view(bits)[place] = plain(source, turn).view(bits)
+                layouts = (NCHW, NHWC) if turn == order else (NHWC, NCHW)
+                tensors = {
+                    "input": (layouts[0], source),
+                    "output": (layouts[1], whole[place]),
+                }
+                status, message = convert(handle.cdata, tensors)
+                assert status == Status.SUCCESS, message
+                assert whole.tobytes() == expected.tobytes(), (shape, grown, turn)
+
+
 def test_one_image_alone():
     x = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     y = pymluops.to_nhwc(x)
@@ -158,7 +197,7 @@ def zeros(*shape, dtype=np.float32):
     return np.zeros(shape, dtype)
 
 
-_SHARED = zeros(25)
+_SHARED = zeros(35)
 
 
 @pytest.mark.parametrize(
@@ -198,14 +237,35 @@ _SHARED = zeros(25)
         ({"output": (NHWC, zeros(2, 3, 4, 2))}, "output: dim 0 is 2, expected 1 (N)"),
         ({"output": (NHWC, zeros(1, 4, 3, 2))}, "output: dim 1 is 4, expected 3 (H)"),
         ({"output": (NHWC, zeros(1, 3, 4, 3))}, "output: dim 3 is 3, expected 2 (C)"),
-        ({"input": (NCHW, zeros(1, 2, 3, 8)[..., ::2])}, "input: strides are not those of"),
-        ({"output": (NHWC, zeros(1, 3, 4, 4)[..., :2])}, "output: strides are not those of"),
+        (
+            {"input": (NCHW, zeros(1, 2, 3, 8)[..., ::2])},
+            "input: stride of dim 3 is 2, expected 1",
+        ),
+        (
+            {"output": (NHWC, zeros(1, 4, 3, 2).transpose(0, 2, 1, 3))},
+            "output: stride of dim 1 is 2, expected 24 or more",
+        ),
+        (
+            {"input": (NCHW, np.broadcast_to(zeros(1, 1, 3, 4), (1, 2, 3, 4)))},
+            "input: stride of dim 1 is 0, expected 12 or more",
+        ),
+        (
+            {"output": (NHWC, zeros(1, 3, 4, 2)[:, ::-1])},
+            "output: stride of dim 1 is -8, expected 8 or more",
+        ),
+        (
+            {
+                "input": (NCHW, _SHARED[:24].reshape(1, 4, 3, 2)[..., :1]),
+                "output": (NHWC, _SHARED[22:34].reshape(1, 3, 1, 4)),
+            },
+            "overlaps",
+        ),
         ({"input": (*GOOD["input"], "data")}, "input is NULL"),
         ({"output": (*GOOD["output"], "data")}, "output is NULL"),
         (
             {
                 "input": (NCHW, _SHARED[:24].reshape(1, 2, 3, 4)),
-                "output": (NHWC, _SHARED[1:].reshape(1, 3, 4, 2)),
+                "output": (NHWC, _SHARED[1:25].reshape(1, 3, 4, 2)),
             },
             "overlaps",
         ),

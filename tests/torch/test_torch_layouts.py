@@ -41,6 +41,9 @@ def forms(x: torch.Tensor) -> list[torch.Tensor]:
         torch.cat([x[:1], x])[1:],
         x.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0),
         unaligned.copy_(x),
+        torch.cat([x, x], 1)[:, x.shape[1] :],
+        torch.cat([x, x], 1).contiguous(memory_format=LAST)[:, : x.shape[1]],
+        torch.cat([x, x], 2).contiguous(memory_format=LAST)[:, :, x.shape[2] :],
     ]
 
 
@@ -82,6 +85,10 @@ def test_the_library_converts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _tensors.to_nhwc(last, torch.float32) is last
     assert _tensors.to_dense(first, torch.float32) is first
     assert len(calls) == 4
+    for part in (first[:, 1:3], last[:, 1:3], first[:, :, 1:, :2]):
+        turned = _tensors.to_dense if part.stride(1) == 1 else _tensors.to_nhwc
+        assert torch.equal(turned(part, torch.float32), part)
+    assert len(calls) == 7
 
 
 def test_large_results_are_in_huge_pages():
