@@ -28,6 +28,13 @@ DATA_OUTPUTS = ", ones(1, H, W, C), ones(1, H, W, 2 * T), ones(1, H, W, T)"
 LARGE = SIZES.format(height=200, width=300, channels=32)
 LONG = SIZES.format(height=1, width=1 << 19, channels=4)
 
+WIDE = SIZES.format(height=8, width=9, channels=768)
+
+
+def in_half(tensors: str) -> str:
+    return tensors.replace("ones(", "halves(").replace("float32", "float16")
+
+
 # Set-up, tensors, and how many times these the call may need. The columns of a large map would be
 # nine times as large as the map.
 SCRATCH = {
@@ -46,7 +53,24 @@ SCRATCH = {
     # Half: sums of grad_input are float32 until they are rounded.
     "deformable convolution backward data, a large map in half": (
         HALVES + LARGE + BACKWARD_DATA,
-        f"({INPUTS}{DATA_OUTPUTS})".replace("ones(", "halves(").replace("float32", "float16"),
+        in_half(f"({INPUTS}{DATA_OUTPUTS})"),
+        1,
+    ),
+    # Beside the map there may be the filter twice, as float32.
+    "deformable convolution, a large filter": (WIDE + FORWARD, f"({INPUTS})", 2),
+    "deformable convolution, a large filter in half": (
+        HALVES + WIDE + FORWARD,
+        in_half(f"({INPUTS})"),
+        4,
+    ),
+    "deformable convolution backward data, a large filter": (
+        WIDE + BACKWARD_DATA,
+        f"({INPUTS}{DATA_OUTPUTS})",
+        2,
+    ),
+    "deformable convolution backward weight, a large filter": (
+        WIDE + BACKWARD_WEIGHT,
+        f"({INPUTS}, ones(C, 3, 3, C), ones(C))",
         1,
     ),
     "deformable convolution backward weight, a large map": (
