@@ -87,6 +87,9 @@ FORMS = {
     "a group for each channel": ((1, 5, 6, 7), 8, (3, 3), {"pad": 1, "deformable_group": 7}),
     "many channels": ((1, 5, 6, 300), 70, (3, 3), {"pad": 1}),
     "many outputs": ((1, 5, 6, 20), 300, (3, 3), {"pad": 1}),
+    "more outputs than a block has": ((1, 3, 4, 5), 1100, (3, 3), {"pad": 1}),
+    "lines longer than a block": ((1, 5, 130, 6), 7, (3, 3), {"pad": 1}),
+    "many pixels, many offsets": ((1, 60, 61, 16), 8, (3, 3), {"pad": 1, "deformable_group": 16}),
     "a large kernel": ((1, 9, 10, 3), 5, (7, 7), {"pad": 3}),
     "a map below the kernel": ((1, 2, 2, 4), 4, (5, 5), {"pad": 2}),
 }

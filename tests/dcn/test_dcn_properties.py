@@ -117,6 +117,8 @@ THREADED = {
     "groups": ((3, 20, 20, 24), 24, {"conv_group": 4}),
     "few pixels, many images": ((17, 3, 3, 10), 12, {}),
     "one row": ((1, 1, 300, 16), 8, {}),
+    "many pixels, many offsets": ((2, 60, 61, 16), 8, {"deformable_group": 16}),
+    "more outputs than a block has": ((1, 5, 6, 5), 1100, {}),
 }
 
 
