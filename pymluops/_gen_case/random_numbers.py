@@ -21,8 +21,8 @@ def drawn(tensor: "Tensor") -> Array:
     kind = random.DESCRIPTOR.fields_by_name["distribution"].enum_type
     name = kind.values_by_number[random.distribution].name
     double = "_double" if random.HasField("upper_bound_double") else ""
-    # Dumps of several operators have them the wrong way round.
-    low, high = sorted(getattr(random, f"{end}_bound{double}") for end in ("lower", "upper"))
+    # Dumps of several operators have them the wrong way round: between them is between them.
+    low, high = (getattr(random, f"{end}_bound{double}") for end in ("lower", "upper"))
     count, whole = tensor.elements, tensor.dtype.kind in "iub"
     if not (math.isfinite(low) and math.isfinite(high) and abs(low) + abs(high) < _LARGEST):
         raise tensor.fail(f"{low:g} to {high:g} given, expected finite bounds", "random_data")

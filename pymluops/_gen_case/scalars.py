@@ -10,7 +10,7 @@ import numpy as np
 
 
 def _integer(word: str) -> int:
-    return int(word, 16 if "x" in word.lower() else 10)
+    return int(word, 16 if "x" in word or "X" in word else 10)
 
 
 def _boolean(word: str) -> bool:
@@ -20,7 +20,7 @@ def _boolean(word: str) -> bool:
 
 
 def _float(word: str) -> float:
-    return float(word[:-1] if word[-1:] in "fF" and word.lower()[-3:] != "inf" else word)
+    return float(word if word[-1] not in "fF" or word[-3:].lower() == "inf" else word[:-1])
 
 
 def _string(word: str) -> str:
@@ -46,6 +46,17 @@ def is_repeated(descriptor: Any) -> bool:
 def _kind(descriptor: Any) -> str:
     names = {1: "DOUBLE", 2: "FLOAT", 3: "INT64", 4: "UINT64", 5: "INT32", 8: "BOOL", 9: "STRING"}
     return "ENUM" if descriptor.enum_type is not None else names.get(descriptor.type, "UINT32")
+
+
+def values_of(descriptor: Any, words: list[str]) -> list[Any]:
+    """Return the values of many words; what is asked of each is found out once."""
+    kind = _kind(descriptor)
+    if kind == "ENUM":
+        return [value_of(descriptor, word) for word in words]
+    quoted = kind == "STRING"
+    if any((word[0] in "'\"") != quoted for word in words):
+        raise ValueError
+    return list(map(_KINDS.get(kind, _integer), words))
 
 
 def value_of(descriptor: Any, word: str) -> Any:

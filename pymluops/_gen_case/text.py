@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from pymluops._gen_case.errors import CaseError
-from pymluops._gen_case.scalars import expected, fits, is_repeated, value_of, written
+from pymluops._gen_case.scalars import expected, fits, is_repeated, value_of, values_of, written
 
 _DEEPEST = 50
 _SPACE = re.compile(r"(?:\s++|#[^\n]*+)*+")
@@ -207,7 +207,7 @@ class _Reader:
         for i in range(0, len(words), 4096):
             part = words[i : i + 4096]
             try:
-                values.extend([value_of(descriptor, word) for word in part])
+                values.extend(values_of(descriptor, part))
             except (ValueError, KeyError, TypeError, OverflowError):
                 bad = next(word for word in part if not fits(message, descriptor, word))
                 at = self.text.find(bad, begin, self.at)

@@ -324,3 +324,35 @@ def test_one_case_that_breaks_the_runner_is_an_error(tmp_path, capsys, monkeypat
     assert status == 1
     assert "a.prototxt: MemoryError: all of it" in shown
     assert "2 cases: 0 passed, 0 failed, 1 could not be run, 1 of operators" in shown
+
+
+def test_what_lies_behind_the_results_of_nms_is_not_compared(tmp_path, capsys):
+    """Nobody writes it: in a captured case it is whatever was in memory."""
+    boxes = tensor("input", (3, 4), "value_f: [0,0,8,8, 0,0,8,7, 20,0,30,8]", "ARRAY")
+    scores = tensor("input", (3,), "value_f: [0.5, 0.75, 0.25]", "ARRAY")
+    parameters = "nms_param { iou_threshold: 0.5 max_output_boxes: 3 }\n"
+    for stored, count, good in (
+        ([1, 2, 77], 2, True),
+        ([1, 0, 77], 2, False),
+        ([1, 2, 0], 3, False),
+    ):
+        output = tensor("output", (3,), f"value_i: {stored}", "ARRAY", "INT32")
+        size = tensor("output", (1,), f"value_i: {count}", "ARRAY", "INT32")
+        said = f'op_name: "nms" {boxes}{scores}{output}{size}{parameters}'
+        status, shown = output_of(capsys, tmp_path, said)
+        assert (status == 0) == good, shown
+
+
+def test_the_rounding_of_the_handle(tmp_path):
+    from pymluops._gen_case import call
+    from pymluops.capi import ffi, lib
+
+    said = psamask("value_f: 1", more="handle_param { round_mode: ROUND_OFF_ZERO }\n")
+    path = tmp_path / "it.prototxt"
+    mode = ffi.new("mluOpQuantizeRoundMode_t *")
+    with pymluops.Handle() as handle:
+        for text, expected in ((said, 2), (psamask("value_f: 1"), 0)):
+            path.write_text(text)
+            call.run(case.load(path), handle)
+            assert lib.mluOpGetQuantizeRoundMode(handle.cdata, mode) == 0
+            assert mode[0] == expected

@@ -102,8 +102,10 @@ def test_older_names_of_parameters(tmp_path, capsys):
 
 def test_bounds_the_wrong_way_round(tmp_path):
     drawn = first_input(tmp_path, "random_data { seed: 3 lower_bound: 5 upper_bound: 2 }", (99,))
-    assert ((drawn >= 2) & (drawn < 5)).all()
+    assert ((drawn > 2) & (drawn <= 5)).all()
     assert drawn.std() > 0.5
+    whole = "random_data { seed: 3 lower_bound: 1 upper_bound: 0 }"
+    assert set(first_input(tmp_path, whole, (99,), "INT32").tolist()) == {0, 1}
 
 
 @pytest.mark.parametrize("dtype", ["FLOAT", "HALF", "INT32"])
