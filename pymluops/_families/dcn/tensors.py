@@ -167,6 +167,7 @@ class _IndivisibleError(ValueError, AssertionError):
 
 
 def _check_step(input: Tensor, im2col_step: int) -> None:
+    check_tensor("deform_conv2d", "input", input)
     images = input.shape[0] if input.dim() == 4 else 0
     if im2col_step < 1 or images % min(im2col_step, max(images, 1)) != 0:
         raise _IndivisibleError(
