@@ -131,6 +131,8 @@ class Tensor:
             flat = self._from_file()
         elif source == "random_data":
             flat = drawn(self)
+        elif self.elements == 0:
+            flat = np.zeros(0, self.dtype)
         else:
             raise self.fail("no values, no path and no random_data, expected one of them")
         if flat.size == self.elements:

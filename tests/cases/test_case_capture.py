@@ -81,6 +81,16 @@ def test_integers_are_read_back(captured):
     assert call.numbers_of(read, operator) == numbers
 
 
+@pytest.mark.parametrize("mode", [1, 2])
+def test_tensors_without_elements(mode, captured, capsys):
+    col, none = np.zeros((3, 0), np.float32), np.zeros(0, np.int32)
+    (read,) = captured(
+        lambda: pymluops.masked_col2im_forward(col, none, none, height=2, width=2), mode
+    )
+    assert [one.values().shape for one in tensors_of(read)[0]] == [(3, 0), (0,), (0,)]
+    assert run(capsys, read.path)[0] == 0
+
+
 def small_call(name):
     """Make the NumPy call of a C function."""
     found = next(one for one in CALLS.values() if one.c_function == operators()[name].function)
