@@ -123,18 +123,6 @@ def test_every_operator_runs_again(name, mode, captured, capsys):
         assert [one.tobytes() for one in outputs] == [one.tobytes() for one in first]
 
 
-def test_what_torch_calls_for_nms(captured, capsys):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    import pymluops.torch as ours
-
-    boxes = torch.tensor([[0.0, 0, 8, 8], [0, 0, 8, 7], [20, 0, 30, 8]])
-    (read,) = captured(lambda: ours.nms(boxes, torch.tensor([0.5, 0.75, 0.25]), 0.5))
-    assert read.node.op_name == "cpu_nms_by_label"
-    status, shown = run(capsys, read.path)
-    assert status == 0
-    assert shown.count("same bits") == 3
-
-
 def test_every_call_of_the_selftest_runs_again(captured, capsys, tmp_path):
     """Ordinary sizes, float and half, every variant."""
     trials = list(_cases.trials(np.random.default_rng(5)))
@@ -233,31 +221,34 @@ masks = torch.nn.functional.pixel_shuffle(encode(compress(x)), 2).softmax(1)
 loss = upsample(x, masks).square().mean()
 loss.backward()
 optimizer.step()
-print(loss.item())
+ours.nms(torch.tensor([[0.0, 0, 8, 8], [0, 0, 8, 7], [20, 0, 30, 8]]), torch.rand(3), 0.5)
+mask = torch.randn(1, 9, 4, 5, requires_grad=True)
+ours.PSAMask("collect", (3, 3))(mask).sum().backward()
 """
 
 
-def test_a_training_step_runs_again_bit_for_bit(tmp_path, capsys):
-    """CARAFE forward and backward in a model of torch, captured, and replayed from the files."""
+def test_what_torch_calls_runs_again_bit_for_bit(tmp_path, capsys):
+    """A training step of CARAFE in a model, captured, and replayed from the files.
+
+    So is what torch calls in functions that only this library has.
+    """
     pytest.importorskip("torch", reason="torch is not installed")
     in_a_process(tmp_path, STEP, **{"": 2, "_DUMP_DATA_OUTPUT": 2})
     files = {path.parent.name: path for path in tmp_path.rglob("*.prototxt")}
-    assert set(files) == {"carafe_forward", "carafe_backward"}
-    status, shown = run(capsys, tmp_path)
+    ours = {"cpu_nms_by_label", "cpu_psamask_nchw_forward", "cpu_psamask_nchw_backward"}
+    assert set(files) == {"carafe_forward", "carafe_backward", *ours}
+    status, shown = run(capsys, *(files[name] for name in sorted(ours)))
     assert status == 0, shown
-    assert re.findall(r"(\w+) \(stored\): same bits", shown) == [
-        "grad_input",
-        "grad_mask",
-        "output",
-    ]
+    status, shown = run(capsys, files["carafe_backward"], files["carafe_forward"])
+    assert status == 0, shown
+    same = re.findall(r"(\w+) \(stored\): same bits", shown)
+    assert same == ["grad_input", "grad_mask", "output"]
     assert shown.count("(reference): diff1 ") == 3
-    # One bit of one stored value, and the replay notices.
+    # Another stored value, and the replay notices.
     path = files["carafe_backward"]
-    begin = path.read_text().index("output {")
-    said = path.read_text()
-    path.write_text(
-        said[:begin] + re.sub(r'value_h: "(\w+)"', 'value_h: "3f800000"', said[begin:], count=1)
-    )
+    inputs, _, outputs = path.read_text().partition("output {")
+    outputs = re.sub(r'value_h: "(\w+)"', 'value_h: "3f800000"', outputs, count=1)
+    path.write_text(f"{inputs}output {{{outputs}")
     status, shown = run(capsys, path, "--no-reference")
     assert status == 1
     assert "grad_input (stored): diff1" in shown
