@@ -76,6 +76,8 @@ class Operator:
     """The function that tells how much the operator needs, and what it takes."""
     optional: frozenset[str] = frozenset()
     """Tensors that a case may lack."""
+    also: tuple[str, ...] = ()
+    """Other C functions whose calls become cases of it."""
     kind: accuracy.Kind | None = None
     """None: that of the operator's small call."""
     more: Callable[[Values], Numbers] | None = None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -93,9 +94,11 @@ def test_tensors_without_elements(mode, captured, capsys):
 
 def small_call(name):
     """Make the NumPy call of a C function."""
-    found = next(one for one in CALLS.values() if one.c_function == operators()[name].function)
-    import inspect
+    function = operators()[name].function
+    return made(next(one for one in CALLS.values() if one.c_function == function))
 
+
+def made(found):
     given = inspect.signature(found.function).parameters
     positional = [n for n, p in given.items() if p.kind == p.POSITIONAL_OR_KEYWORD]
     arrays = [found.arrays[n] for n in positional if n in found.arrays]
@@ -225,6 +228,16 @@ ours.nms(torch.tensor([[0.0, 0, 8, 8], [0, 0, 8, 7], [20, 0, 30, 8]]), torch.ran
 mask = torch.randn(1, 9, 4, 5, requires_grad=True)
 ours.PSAMask("collect", (3, 3))(mask).sum().backward()
 """
+
+
+def test_calls_of_other_functions_are_cases_of_an_operator(captured, capsys):
+    for operator in operators().values():
+        for function in operator.also:
+            found = next(one for one in CALLS.values() if one.c_function == function)
+            files = captured(lambda found=found: made(found))
+            assert [one.node.op_name for one in files] == [operator.name]
+            status, shown = run(capsys, files[0].path)
+            assert status == 0, shown
 
 
 def test_what_torch_calls_runs_again_bit_for_bit(tmp_path, capsys):

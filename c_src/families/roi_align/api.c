@@ -151,7 +151,7 @@ mluOpStatus_t mluOpRoiAlignForward_v2(mluOpHandle_t handle,
                                       const mluOpTensorDescriptor_t argmax_y_desc, void *argmax_y) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignForward_v2",
-      .gen_case = "roi_align_forward roi_align_param",
+      .gen_case = "roi_align_forward roialign_param",
       .handle = handle,
       .objects = {{"roialign_desc", roialign_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[MAP] = {"input", input_desc, input, .output = false},
@@ -264,7 +264,7 @@ mluOpStatus_t mluOpRoiAlignBackward(mluOpHandle_t handle, const float spatial_sc
                                     void *grads_image) {
   struct mluop_call call = {
       .api = "mluOpRoiAlignBackward",
-      .gen_case = "roi_align_backward_v1 " ROI_ALIGN_CASE_PARAMETERS,
+      .gen_case = "roi_align_backward " ROI_ALIGN_CASE_PARAMETERS,
       .handle = handle,
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},

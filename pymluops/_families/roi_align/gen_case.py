@@ -30,7 +30,7 @@ _SET = (
     "RoiAlignForward_v2 pooled_height pooled_width sampling_ratio spatial_scale pool_mode aligned"
 )
 _ARGMAX = frozenset({"argmax_x", "argmax_y"})
-#: Of both backwards: the one for means has no pool_mode.
+#: Of both backwards: a case of either is one of mluOpRoiAlignBackward_v2, without argmax for means.
 _OF_BACKWARD = Parameters(
     "roi_align_backward_param",
     _BACKWARD,
@@ -97,7 +97,7 @@ OPERATORS = (
         outputs={"output": _POOLED, "argmax_x": _POOLED, "argmax_y": _POOLED},
         sizes=_SIZES,
         parameters=Parameters(
-            "roi_align_param",
+            "roialign_param",
             _FORWARD,
             (
                 f"int32 pooled_height {_FORWARD}",
@@ -106,6 +106,7 @@ OPERATORS = (
                 f"float spatial_scale {_FORWARD + 3}",
                 f"int32 pool_mode {_FORWARD + 4} 1",
                 f"bool aligned {_FORWARD + 5}",
+                f"int32 version {_FORWARD + 6} 1",
             ),
         ),
         objects={"roialign_desc": _SET},
@@ -122,22 +123,11 @@ OPERATORS = (
         outputs={"grads_image": _MAP},
         sizes=_SIZES,
         parameters=_OF_BACKWARD,
+        also=("mluOpRoiAlignBackward",),
         optional=_ARGMAX,
         expected=_backward,
         values={"boxes": _boxes},
         bounds={"argmax_x": (0, "W"), "argmax_y": (0, "H")},
-        pictures=_pictures,
-    ),
-    Operator(
-        "roi_align_backward_v1",
-        "mluOpRoiAlignBackward",
-        "spatial_scale sampling_ratio aligned grads boxes grads_image",
-        inputs={"grads": _POOLED, "boxes": _BOXES},
-        outputs={"grads_image": _MAP},
-        sizes=_SIZES,
-        parameters=_OF_BACKWARD,
-        expected=_backward,
-        values={"boxes": _boxes},
         pictures=_pictures,
     ),
 )
