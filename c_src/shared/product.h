@@ -86,7 +86,10 @@ MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, i
     MLUOP_UNROLL
     for (int v = 0; v < PRODUCT_VECTORS; v++) sum[r][v] = vf_set(0.0f);
   }
-  for (int64_t k = 0; k < p->depth; k++, a += step, b += width) {
+  /* The next panel comes from far away, too: two tiles fetch a half of it each. */
+  const float *next = b + (i / PRODUCT_ROWS % 2 + PRODUCT_VECTORS) * p->depth * VL;
+  for (int64_t k = 0; k < p->depth; k++, a += step, b += width, next += VL) {
+    __builtin_prefetch(next, 0, 2);
     vf factor[PRODUCT_VECTORS];
     MLUOP_UNROLL
     for (int v = 0; v < PRODUCT_VECTORS; v++) {

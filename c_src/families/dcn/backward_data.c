@@ -94,13 +94,13 @@ struct scatter {
   vf ly, lx, hy, hx;
 };
 
-MLUOP_INLINE struct scatter scatter_at(const struct dcn_args *a, const struct dcn_places *p,
-                                       int64_t lane, float *map, float *nowhere) {
+MLUOP_INLINE struct scatter scatter_at(const struct dcn_places *p, size_t lane, float *map,
+                                       float *nowhere) {
   struct scatter scatter;
   for (int k = 0; k < 4; k++) {
     const int64_t at = p->at[k][lane];
     const float weight = p->weight[k][lane];
-    scatter.to[k] = at < 0 || weight == 0.0f ? nowhere : map + at * a->shape.C;
+    scatter.to[k] = at < 0 || weight == 0.0f ? nowhere : map + at;
     scatter.weight[k] = vf_set(weight * p->mask[lane]);
   }
   scatter.ly = vf_set(p->ly[lane]);
@@ -149,33 +149,40 @@ MLUOP_INLINE void add_sample(const struct dcn_sample *sample, const struct scatt
   partial[2] = mask * sums[2];
 }
 
-static int is_outside(const struct dcn_places *p, int64_t lane) {
+static int is_outside(const struct dcn_places *p, size_t lane) {
   return (p->at[0][lane] & p->at[1][lane] & p->at[2][lane] & p->at[3][lane]) < 0;
 }
 
-/* Row r of a block: the gradients of the columns of a pixel. */
-MLUOP_INLINE void add_pixel(const struct dcn_args *a, const struct dcn_unit *unit,
-                            const struct dcn_samples *samples, int64_t block, int64_t r,
-                            const struct dcn_data_memory *m, int is_half) {
-  const struct dcn_shape *s = &a->shape;
-  const int64_t shared = s->C / s->deformable_groups, end = unit->first + unit->channels;
-  const int64_t image = samples->pixels->image, map = image * s->H * s->W * s->C;
-  int64_t at = r * samples->taps * samples->groups;
-  for (int64_t t = 0; t < samples->taps; t++) {
-    const float *grads = m->columns + (r * samples->taps + t) * unit->channels;
-    for (int64_t d = samples->group, c = unit->first, next; d < samples->group + samples->groups;
-         d++, at++, grads += next - c, c = next) {
-      next = dcn_least((d + 1) * shared, end);
-      const struct dcn_places *places = &samples->places[at / DCN_LANES];
-      const int64_t lane = at % DCN_LANES;
-      float *partial =
-          dcn_partials(a, image, block, unit->index + d) + (r * dcn_taps(s) + samples->tap + t) * 3;
+/* Where the sums of a block of pixels go. */
+struct sums {
+  float *first;        /* of the first pixel, tap and deformable group */
+  int64_t pixel, pair; /* from one to the next */
+};
+
+/* Of all pixels of a block. `from` and `to` are the images of input and grad_input. */
+MLUOP_INLINE void add_rows(const struct dcn_samples *b, const struct sums *sums, int64_t columns,
+                           const void *from, float *to, const struct dcn_data_memory *m,
+                           int is_half) {
+  const struct dcn_piece *const end = b->pieces + b->piece_count;
+  const int64_t rows = dcn_count(b->pixels);
+  const float *grads = m->columns;
+  float *first = sums->first;
+  size_t at = 0;
+  for (int64_t r = 0; r < rows; r++, grads += columns, first += sums->pixel) {
+    int64_t group = 0;
+    float *sum = first;
+    for (const struct dcn_piece *piece = b->pieces; piece < end; piece++, at++) {
+      const struct dcn_places *places = &b->places[at / DCN_LANES];
+      const size_t lane = at % DCN_LANES;
+      float *partial = sum + group * sums->pair;
+      if (++group == b->groups) group = 0, sum += 3;
       partial[0] = partial[1] = partial[2] = 0.0f;
       if (is_outside(places, lane)) continue;
       const struct dcn_sample sample =
-          dcn_sample_at(a, places, lane, mluop_at(a->data.input, map + c, is_half), is_half);
-      const struct scatter scatter = scatter_at(a, places, lane, a->sums + map + c, m->nowhere);
-      add_sample(&sample, &scatter, places->mask[lane], grads, next - c, partial, is_half);
+          dcn_sample_at(places, lane, mluop_at(from, piece->channel, is_half), is_half);
+      const struct scatter scatter = scatter_at(places, lane, to + piece->channel, m->nowhere);
+      add_sample(&sample, &scatter, places->mask[lane], grads + piece->column, piece->count,
+                 partial, is_half);
     }
   }
 }
@@ -203,20 +210,22 @@ static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *uni
                             int64_t block, const struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const struct dcn_pixels pixels = dcn_pixels(a, image * dcn_image_blocks(a) + block);
-  struct dcn_samples samples = {.pixels = &pixels, .places = m->places};
-  dcn_set_groups(s, unit->first, unit->channels, &samples);
+  const int64_t map = image * s->H * s->W * s->C;
+  struct dcn_samples b = {
+      .pixels = &pixels, .places = m->samples.places, .pieces = m->samples.pieces};
+  struct sums sums = {.pixel = dcn_taps(s) * 3};
   for (int64_t tap = 0; tap < dcn_taps(s); tap += a->plan.taps) {
     const struct taps taps = taps_from(a, tap);
-    samples.tap = taps.first;
-    samples.taps = taps.count;
+    const int64_t columns = taps.count * unit->channels;
     column_gradients(a, unit, taps, &pixels, m);
-    dcn_place_samples(a, &samples);
-    for (int64_t r = 0; r < dcn_count(&pixels); r++) {
-      if (s->is_half) {
-        add_pixel(a, unit, &samples, block, r, m, 1);
-      } else {
-        add_pixel(a, unit, &samples, block, r, m, 0);
-      }
+    dcn_set_pieces(s, unit->first, unit->channels, tap * unit->channels, columns, &b);
+    dcn_place_samples(a, &b);
+    sums.first = dcn_partials(a, image, block, unit->index + b.group) + tap * 3;
+    sums.pair = dcn_partials(a, image, block, unit->index + b.group + 1) + tap * 3 - sums.first;
+    if (s->is_half) {
+      add_rows(&b, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m, 1);
+    } else {
+      add_rows(&b, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m, 0);
     }
   }
 }

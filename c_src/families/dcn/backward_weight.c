@@ -43,7 +43,7 @@ static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t 
     block->pixels = dcn_pixels(a, i);
     p.depth = dcn_count(&block->pixels);
     pack_grads(a, block, block->group * all + output, count, m->grads);
-    MLUOP_VARIANT(dcn_sample)(a, block, m->places, m->tile);
+    MLUOP_VARIANT(dcn_sample)(a, block, &m->samples, m->tile);
     for (int64_t r = 0; with_bias && r < p.depth; r++) {
       m->tile[r * PRODUCT_STRIDE + block->depth] = 1.0f;
     }

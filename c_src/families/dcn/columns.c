@@ -20,51 +20,39 @@ MLUOP_INLINE void sample_channels(const struct dcn_sample *sample, vf mask, int6
   vf_store_part(to + i, dcn_blend(sample, v) * mask, count - i);
 }
 
-/* The row of a pixel, whose samples have the numbers from `at` on. `map` is its image. */
-MLUOP_INLINE void sample_pixel(const struct dcn_args *a, const struct dcn_block *block,
-                               const struct dcn_samples *samples, int64_t at, const void *map,
-                               float *row, int is_half) {
-  const int64_t channels = dcn_group_channels(&a->shape), base = block->group * channels;
-  const int64_t shared = a->shape.C / a->shape.deformable_groups;
-  const int64_t end = block->begin + block->depth;
-  int64_t column = block->begin, tap = samples->tap * channels - base;
-  for (int64_t t = 0; t < samples->taps; t++, tap += channels) {
-    for (int64_t g = samples->group + 1; g <= samples->group + samples->groups; g++, at++) {
-      /* Channel c of the map is column tap + c. */
-      const int64_t last = dcn_least(dcn_least(g * shared, base + channels) + tap, end);
-      if (column >= last) continue;
-      const struct dcn_places *places = &samples->places[at / DCN_LANES];
-      const void *from = mluop_at(map, column - tap, is_half);
-      const struct dcn_sample sample = dcn_sample_at(a, places, at % DCN_LANES, from, is_half);
-      sample_channels(&sample, vf_set(places->mask[at % DCN_LANES]), last - column,
-                      row + column - block->begin, is_half);
-      column = last;
+/* The rows of all pixels. `map` is their image. */
+MLUOP_INLINE void sample_rows(const struct dcn_samples *b, int64_t each, const void *map,
+                              int64_t depth, float *tile, int is_half) {
+  const struct dcn_piece *const end = b->pieces + b->piece_count;
+  const int64_t rows = dcn_count(b->pixels);
+  size_t at = 0;
+  for (int64_t r = 0; r < rows; r++, at += (size_t)each, tile += PRODUCT_STRIDE) {
+    for (const struct dcn_piece *piece = b->pieces; piece < end; piece++) {
+      const size_t number = at + (size_t)piece->sample, lane = number % DCN_LANES;
+      const struct dcn_places *places = &b->places[number / DCN_LANES];
+      const struct dcn_sample sample =
+          dcn_sample_at(places, lane, mluop_at(map, piece->channel, is_half), is_half);
+      sample_channels(&sample, vf_set(places->mask[lane]), piece->count, tile + piece->column,
+                      is_half);
     }
-  }
-}
-
-MLUOP_INLINE void sample_rows(const struct dcn_args *a, const struct dcn_block *block,
-                              const struct dcn_samples *samples, float *tile, int is_half) {
-  const struct dcn_shape *s = &a->shape;
-  const void *map = mluop_at(a->data.input, block->pixels.image * s->H * s->W * s->C, is_half);
-  for (int64_t r = 0; r < dcn_count(&block->pixels); r++, tile += PRODUCT_STRIDE) {
-    sample_pixel(a, block, samples, r * samples->taps * samples->groups, map, tile, is_half);
-    memset(tile + block->depth, 0, PRODUCT_WHOLE_ROWS * sizeof(float));
+    memset(tile + depth, 0, PRODUCT_WHOLE_ROWS * sizeof(float));
   }
 }
 
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
-                               struct dcn_places *places, float *tile) {
-  const int64_t channels = dcn_group_channels(&a->shape), tap = block->begin / channels;
-  const int64_t rows = dcn_count(&block->pixels);
-  struct dcn_samples samples = {.pixels = &block->pixels, .tap = tap, .places = places};
-  samples.taps = (block->begin + block->depth - 1) / channels + 1 - tap;
-  dcn_set_groups(&a->shape, block->group * channels, channels, &samples);
-  dcn_place_samples(a, &samples);
-  if (a->shape.is_half) {
-    sample_rows(a, block, &samples, tile, 1);
+                               const struct dcn_samples_memory *memory, float *tile) {
+  const struct dcn_shape *s = &a->shape;
+  const int64_t channels = dcn_group_channels(s), rows = dcn_count(&block->pixels);
+  const int64_t map = block->pixels.image * s->H * s->W * s->C;
+  struct dcn_samples b = {
+      .pixels = &block->pixels, .places = memory->places, .pieces = memory->pieces};
+  dcn_set_pieces(s, block->group * channels, channels, block->begin, block->depth, &b);
+  dcn_place_samples(a, &b);
+  const int64_t each = b.taps * b.groups;
+  if (s->is_half) {
+    sample_rows(&b, each, mluop_at(a->data.input, map, 1), block->depth, tile, 1);
   } else {
-    sample_rows(a, block, &samples, tile, 0);
+    sample_rows(&b, each, mluop_at(a->data.input, map, 0), block->depth, tile, 0);
   }
   for (int64_t r = rows; r < dcn_whole_rows(rows); r++) {
     memset(tile + r * PRODUCT_STRIDE, 0,

@@ -15,7 +15,7 @@ struct dcn_block {
 /* Samples a block into the rows of a tile, with zeros behind the last row and the last column where
    a product reads on. */
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
-                               struct dcn_places *places, float *tile);
+                               const struct dcn_samples_memory *memory, float *tile);
 
 /* `count` elements from `at` on, as floats, and back. */
 MLUOP_INLINE void dcn_widen(float *to, const void *from, int64_t at, int64_t count, int is_half) {

@@ -64,7 +64,7 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
     for (; block.begin < columns; block.begin += block.depth, p.add = 1) {
       block.depth = p.depth = dcn_least(a->plan.depth, columns - block.begin);
       p.b = packed_at(a, &o, block.begin);
-      MLUOP_VARIANT(dcn_sample)(a, &block, m.places, m.tile);
+      MLUOP_VARIANT(dcn_sample)(a, &block, &m.samples, m.tile);
       product_of_rows(&p);
     }
     for (int64_t r = 0; r < p.rows; r++) {

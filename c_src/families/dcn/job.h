@@ -111,10 +111,17 @@ enum { DCN_LANES = 16 };
 /* Where DCN_LANES samples lie. The corners of a sample are the pixels (y0, x0), (y0, x0+1), (y0+1,
    x0) and (y0+1, x0+1) of an image. */
 struct dcn_places {
-  int32_t at[4][DCN_LANES]; /* -1: outside of the map */
+  int32_t at[4][DCN_LANES]; /* the first element of the pixel, -1 outside of the map */
   float weight[4][DCN_LANES];
   float ly[DCN_LANES], lx[DCN_LANES];
   float mask[DCN_LANES]; /* 0 where all corners are outside */
+};
+
+/* What a sample is for, the same for each pixel: some channels, and their columns. */
+struct dcn_piece {
+  int64_t sample; /* of a pixel */
+  int64_t channel, count;
+  int64_t column; /* in the row of the pixel */
 };
 
 /* The samples of some pixels: pixel by pixel, tap by tap, deformable group by group. */
@@ -123,14 +130,31 @@ struct dcn_samples {
   int64_t tap, taps;
   int64_t group, groups; /* deformable ones */
   struct dcn_places *places;
+  struct dcn_piece *pieces;
+  int64_t piece_count;
 };
 
-/* The deformable groups that have any of these channels. */
-static inline void dcn_set_groups(const struct dcn_shape *s, int64_t channel, int64_t count,
-                                  struct dcn_samples *b) {
+/* Sets groups and pieces for columns [begin, begin + depth), of which each tap has one for each of
+   `count` channels. */
+static inline void dcn_set_pieces(const struct dcn_shape *s, int64_t channel, int64_t count,
+                                  int64_t begin, int64_t depth, struct dcn_samples *b) {
   const int64_t shared = s->C / s->deformable_groups;
+  b->tap = begin / count;
+  b->taps = (begin + depth - 1) / count + 1 - b->tap;
   b->group = channel / shared;
   b->groups = (channel + count - 1) / shared + 1 - b->group;
+  b->piece_count = 0;
+  for (int64_t t = 0, column = begin; t < b->taps; t++) {
+    const int64_t tap = (b->tap + t) * count - channel; /* channel c is column tap + c */
+    for (int64_t g = 0; g < b->groups; g++) {
+      const int64_t high = dcn_least((b->group + g + 1) * shared, channel + count);
+      const int64_t end = dcn_least(tap + high, begin + depth);
+      if (column >= end) continue;
+      b->pieces[b->piece_count++] =
+          (struct dcn_piece){t * b->groups + g, column - tap, end - column, column - begin};
+      column = end;
+    }
+  }
 }
 
 /* At most so many samples has a pixel in `columns` columns. */
@@ -143,42 +167,51 @@ static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t columns
 
 /* ---------------------------------------------------------------------- memory of a thread */
 
-static inline struct dcn_places *dcn_take_places(const struct dcn_args *a, int64_t columns,
-                                                 struct mluop_arena *arena) {
-  const int64_t samples = dcn_rows(a) * dcn_most_samples(a, columns);
-  return mluop_take(arena, dcn_blocks(samples, DCN_LANES), sizeof(struct dcn_places));
+struct dcn_samples_memory {
+  struct dcn_places *places;
+  struct dcn_piece *pieces;
+};
+
+static inline struct dcn_samples_memory dcn_samples_memory(const struct dcn_args *a,
+                                                           int64_t columns,
+                                                           struct mluop_arena *arena) {
+  const int64_t samples = dcn_most_samples(a, columns);
+  struct dcn_samples_memory m;
+  m.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples, DCN_LANES), sizeof(*m.places));
+  m.pieces = mluop_take(arena, samples, sizeof(*m.pieces));
+  return m;
 }
 
 struct dcn_forward_memory {
-  struct dcn_places *places;
+  struct dcn_samples_memory samples;
   float *tile; /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
   float *sums; /* the results of a block */
 };
 
 static inline struct dcn_forward_memory dcn_forward_memory(const struct dcn_args *a,
                                                            struct mluop_arena *arena) {
-  struct dcn_forward_memory m = {.places = dcn_take_places(a, a->plan.depth, arena)};
+  struct dcn_forward_memory m = {.samples = dcn_samples_memory(a, a->plan.depth, arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.sums = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
 }
 
 struct dcn_weight_memory {
-  struct dcn_places *places;
+  struct dcn_samples_memory samples;
   float *tile;  /* as above */
   float *grads; /* grad_output of a block, in panels */
 };
 
 static inline struct dcn_weight_memory dcn_weight_memory(const struct dcn_args *a,
                                                          struct mluop_arena *arena) {
-  struct dcn_weight_memory m = {.places = dcn_take_places(a, a->plan.depth, arena)};
+  struct dcn_weight_memory m = {.samples = dcn_samples_memory(a, a->plan.depth, arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.grads = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
 }
 
 struct dcn_data_memory {
-  struct dcn_places *places;
+  struct dcn_samples_memory samples;
   float *grads; /* grad_output of a block, as a tile */
   float
       *columns; /* gradients of columns: a row for each pixel, the taps of the block side by side */
@@ -188,7 +221,7 @@ struct dcn_data_memory {
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
   const int64_t columns = a->plan.taps * a->plan.unit;
-  struct dcn_data_memory m = {.places = dcn_take_places(a, columns, arena)};
+  struct dcn_data_memory m = {.samples = dcn_samples_memory(a, columns, arena)};
   m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
   m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));

@@ -10,24 +10,33 @@
 /* Where samples lie: some taps of some deformable groups of some pixels, first all coordinates, and
    then by vectors what follows from them. Every operation is rounded once. */
 
+/* What all pixels of a block have in common. */
+struct dcn_taps {
+  int64_t row, column; /* of the first tap in the filter */
+  int64_t from;        /* the first tap and group among the samples of a pixel */
+  int64_t each;        /* samples of a pixel, of all groups and taps */
+};
+
 /* The coordinates of a pixel's samples, which have the numbers from `at` on. */
-MLUOP_INLINE void dcn_coordinates(const struct dcn_args *a, const struct dcn_samples *b, int64_t p,
-                                  int64_t q, int64_t at, int is_half) {
+MLUOP_INLINE void dcn_coordinates(const struct dcn_args *a, const struct dcn_samples *b,
+                                  const struct dcn_taps *taps, int64_t p, int64_t q, size_t at,
+                                  int is_half) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t taps = dcn_taps(s), index = (b->pixels->image * s->ho + p) * s->wo + q;
+  const int64_t group_taps = dcn_taps(s), kw = s->kw;
   const int64_t y = p * s->stride_h - s->pad_top, x = q * s->stride_w - s->pad_left;
-  int64_t i = b->tap / s->kw, j = b->tap - i * s->kw;
-  for (int64_t t = 0; t < b->taps; t++) {
+  int64_t from = ((b->pixels->image * s->ho + p) * s->wo + q) * taps->each + taps->from;
+  int64_t i = taps->row, j = taps->column;
+  for (int64_t t = 0; t < b->taps; t++, from++) {
     const float base_y = (float)(y + i * s->dilation_h), base_x = (float)(x + j * s->dilation_w);
-    int64_t from = (index * s->deformable_groups + b->group) * taps + b->tap + t;
-    for (int64_t g = 0; g < b->groups; g++, at++, from += taps) {
+    for (int64_t g = 0; g < b->groups; g++, at++) {
       struct dcn_places *to = &b->places[at / DCN_LANES];
-      const int64_t lane = at % DCN_LANES;
-      to->ly[lane] = base_y + mluop_load_as(a->data.offset, from * 2, is_half);
-      to->lx[lane] = base_x + mluop_load_as(a->data.offset, from * 2 + 1, is_half);
-      to->mask[lane] = a->data.mask != NULL ? mluop_load_as(a->data.mask, from, is_half) : 1.0f;
+      const int64_t sample = from + g * group_taps;
+      to->ly[at % DCN_LANES] = base_y + mluop_load_as(a->data.offset, sample * 2, is_half);
+      to->lx[at % DCN_LANES] = base_x + mluop_load_as(a->data.offset, sample * 2 + 1, is_half);
+      to->mask[at % DCN_LANES] =
+          a->data.mask != NULL ? mluop_load_as(a->data.mask, sample, is_half) : 1.0f;
     }
-    if (++j == s->kw) i++, j = 0;
+    if (++j == kw) i++, j = 0;
   }
 }
 
@@ -44,6 +53,7 @@ MLUOP_INLINE float dcn_keep(float v, uint32_t all) {
 
 struct dcn_map {
   int32_t H, W;
+  uint32_t C;
   float height, width;
 };
 
@@ -58,11 +68,11 @@ MLUOP_INLINE void dcn_place(struct dcn_places *p, int i, struct dcn_map map) {
   const float hy = 1.0f - ly, hx = 1.0f - lx;
   const int32_t top = inside & (y0 >= 0), bottom = inside & (y0 < map.H - 1);
   const int32_t left = x0 >= 0, right = x0 < map.W - 1;
-  const uint32_t at = (uint32_t)y0 * W + (uint32_t)x0;
+  const uint32_t at = ((uint32_t)y0 * W + (uint32_t)x0) * map.C, below = at + W * map.C;
   p->at[0][i] = (int32_t)(at | ((uint32_t)(top & left) - 1u));
-  p->at[1][i] = (int32_t)((at + 1u) | ((uint32_t)(top & right) - 1u));
-  p->at[2][i] = (int32_t)((at + W) | ((uint32_t)(bottom & left) - 1u));
-  p->at[3][i] = (int32_t)((at + W + 1u) | ((uint32_t)(bottom & right) - 1u));
+  p->at[1][i] = (int32_t)((at + map.C) | ((uint32_t)(top & right) - 1u));
+  p->at[2][i] = (int32_t)(below | ((uint32_t)(bottom & left) - 1u));
+  p->at[3][i] = (int32_t)((below + map.C) | ((uint32_t)(bottom & right) - 1u));
   p->weight[0][i] = hy * hx;
   p->weight[1][i] = hy * lx;
   p->weight[2][i] = ly * hx;
@@ -78,17 +88,21 @@ static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_
   const int64_t each = b->taps * b->groups;
   const int64_t blocks = dcn_blocks(dcn_count(pixels) * each, DCN_LANES);
   memset(&b->places[blocks - 1], 0, sizeof(*b->places)); /* it may have lanes without a sample */
-  int64_t at = 0;
+  const int64_t row = b->tap / s->kw;
+  const struct dcn_taps taps = {row, b->tap - row * s->kw, b->group * dcn_taps(s) + b->tap,
+                                s->deformable_groups * dcn_taps(s)};
+  size_t at = 0;
   for (int64_t p = pixels->p; p < pixels->p + pixels->height; p++) {
-    for (int64_t q = pixels->q; q < pixels->q + pixels->width; q++, at += each) {
+    for (int64_t q = pixels->q; q < pixels->q + pixels->width; q++, at += (size_t)each) {
       if (s->is_half) {
-        dcn_coordinates(a, b, p, q, at, 1);
+        dcn_coordinates(a, b, &taps, p, q, at, 1);
       } else {
-        dcn_coordinates(a, b, p, q, at, 0);
+        dcn_coordinates(a, b, &taps, p, q, at, 0);
       }
     }
   }
-  const struct dcn_map map = {(int32_t)s->H, (int32_t)s->W, (float)s->H, (float)s->W};
+  const struct dcn_map map = {(int32_t)s->H, (int32_t)s->W, (uint32_t)s->C, (float)s->H,
+                              (float)s->W};
   for (int64_t i = 0; i < blocks; i++) {
     for (int lane = 0; lane < DCN_LANES; lane++) dcn_place(&b->places[i], lane, map);
   }
@@ -104,12 +118,12 @@ struct dcn_sample {
 /* As many as a block has columns; floats or halves. */
 static const float dcn_zeros[PRODUCT_DEPTH] = {0};
 
-MLUOP_INLINE struct dcn_sample dcn_sample_at(const struct dcn_args *a, const struct dcn_places *p,
-                                             int64_t lane, const void *map, int is_half) {
+MLUOP_INLINE struct dcn_sample dcn_sample_at(const struct dcn_places *p, size_t lane,
+                                             const void *map, int is_half) {
   struct dcn_sample sample;
   for (int k = 0; k < 4; k++) {
     const int64_t at = p->at[k][lane];
-    sample.corner[k] = at < 0 ? dcn_zeros : mluop_at(map, at * a->shape.C, is_half);
+    sample.corner[k] = at < 0 ? dcn_zeros : mluop_at(map, at, is_half);
     sample.weight[k] = vf_set(p->weight[k][lane]);
   }
   return sample;
