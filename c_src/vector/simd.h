@@ -98,6 +98,15 @@ MLUOP_INLINE void mluop_reload(void) { __asm__ volatile("" ::: "memory"); }
 
 MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
 
+/* For writing. x86-64 CPUs that do not have the instruction take it for none. */
+MLUOP_INLINE void mluop_prefetch_write(const void *address) {
+#if defined(__x86_64__)
+  __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
+#else
+  __builtin_prefetch(address, 1, 3);
+#endif
+}
+
 /* Element `i` of a half or float tensor, VL times. */
 MLUOP_INLINE vf vf_set_as(const void *base, int64_t i, int is_half) {
   return is_half ? vf_set_half(((const uint16_t *)base)[i]) : vf_set(((const float *)base)[i]);

@@ -184,6 +184,31 @@ def test_groups_of_few_channels_match_the_reference(
         assert_close(first, expected, BAR[dtype])
 
 
+@pytest.mark.parametrize("way", ["small_channels", "general"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *(Shape(1, 4, 6, c, 5, g, s) for c in (1, 3, 4) for g in (1, 2, 7) for s in (1, 2, 3)),
+        *(Shape(2, 5, 7, 4, k, 9, 2) for k in (1, 3, 7, 13)),
+    ],
+    ids=repr,
+)
+def test_either_way_matches_the_reference(
+    shape: Shape, dtype: Any, way: str, isa: str, rng: Rng, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the plan would take the other one, too; past the caches, with masks packed."""
+    monkeypatch.setenv("MLUOP_CPU_KERNEL", f"carafe_forward={way}")
+    monkeypatch.setenv("MLUOP_CPU_CACHE_BYTES", "0")
+    x, m, _ = shape.tensors(rng, dtype)
+    expected = reference.carafe_forward(x, m, shape.k, shape.g, shape.s)
+    with pymluops.Handle() as handle:
+        for place in guard.BOTH:
+            y = place(np.full(shape.upscaled, np.nan, dtype))
+            forward(shape, place(x), place(m), out=y, handle=handle)
+            assert_close(y, expected, BAR[dtype])
+
+
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ LINES = [
     Shape(1, 4, 18, 64, 3, 1, 5),
 ]
 
-# Read in place where input and output begin at the same place of a line, if windows fit the cache.
-JOINED = [
+# Groups that are rotated when they are packed: one line or several, one cut of vectors or several.
+ROTATED = [
     Shape(1, 1, 1, 48, 3, 1, 2),
     Shape(2, 5, 7, 64, 5, 1, 2),
     Shape(1, 6, 35, 96, 7, 1, 2),
@@ -43,7 +43,7 @@ JOINED = [
     Shape(1, 22, 21, 304, 3, 1, 2),
 ]
 
-# Masks that are read in their order: of at least 5 groups, with windows up to 11.
+# Masks of several groups, which are copied in their order where they come from memory.
 GROUPED = [
     Shape(1, 5, 19, 17, 5, 16, 2),
     Shape(1, 4, 7, 16, 5, 6, 2),
@@ -65,8 +65,7 @@ GROUPED = [
     Shape(1, 2, 5, 512, 1, 5, 5),
 ]
 
-# Halves are converted where they are, if there are instructions for it and groups are whole
-# vectors; else packed.
+# Halves, of which two vectors of sums make a line: even numbers of vectors, odd ones, and parts.
 HALVES = [
     Shape(1, 1, 1, 16, 3, 1, 1),
     Shape(1, 6, 35, 48, 5, 1, 1),
@@ -93,7 +92,7 @@ HALVES = [
 ]
 
 CASES = [
-    *((shape, np.float32) for shape in (*LINES, *JOINED, *GROUPED)),
+    *((shape, np.float32) for shape in (*LINES, *ROTATED, *GROUPED)),
     *((shape, np.float16) for shape in (*HALVES, *LINES, *GROUPED[:8])),
 ]
 

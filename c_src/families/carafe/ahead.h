@@ -5,7 +5,7 @@
 /* Memory that will be needed is asked for a few lines at a time, between products: all at once
    would hold up the loads in between, and what the CPU foresees by itself comes too late. */
 
-#include "families/carafe/item.h"
+#include "families/carafe/source.h"
 
 enum { CACHE_LINE = 64, AHEAD_AREAS = 5 };
 

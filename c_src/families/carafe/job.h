@@ -39,16 +39,6 @@ static inline int64_t carafe_words(const struct carafe_shape *shape, int64_t ele
   return shape->is_half ? elements / 2 : elements;
 }
 
-struct carafe_forward_args {
-  struct carafe_shape shape;
-  struct carafe_plan plan;
-  const void *input, *mask;
-  void *output;
-  int large;   /* the tensors do not fit the caches */
-  int stream;  /* the output is written past the caches */
-  int grouped; /* masks are read in their order: all groups of a column before the next column */
-};
-
 struct carafe_backward_args {
   struct carafe_shape shape;
   struct carafe_plan plan; /* of blocks of whole groups */
@@ -103,14 +93,6 @@ static inline int64_t carafe_block_floats(const struct carafe_plan *plan) {
 
 static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
   return carafe_block_floats(plan) + plan->gap;
-}
-
-/* Vectors of several groups: floats for the weights of a vector at the end of the mask, or of all
-   groups if each has one. */
-static inline int64_t carafe_guarded_floats(const struct carafe_shape *shape,
-                                            const struct carafe_plan *plan) {
-  const int64_t groups = shape->K > 1 ? 0 : plan->groups;
-  return carafe_padded((groups + CARAFE_PAD / plan->lanes) * shape->K * shape->K + 3);
 }
 
 /* Window centres of a row that are done together. */

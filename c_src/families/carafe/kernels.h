@@ -5,7 +5,6 @@
 #include "core/kernel.h"
 
 MLUOP_KERNEL(carafe_forward);
-MLUOP_KERNEL(carafe_forward_groups);
 MLUOP_KERNEL(carafe_backward);
 MLUOP_KERNEL(carafe_backward_columns);
 MLUOP_KERNEL(carafe_backward_groups);

@@ -13,7 +13,7 @@
    Windows are clipped to the map, or to the part of it that a thread owns, before the walk: no tap
    outside is touched, and none costs a branch. */
 
-#include "families/carafe/item.h"
+#include "families/carafe/source.h"
 
 /* Of 32 registers, 4 pixels leave room for 6 vectors; of 16 for 3, or 2 where products need one as
    well. */

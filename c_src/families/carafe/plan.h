@@ -5,7 +5,7 @@
 /* How the work of a call is cut into items, and on which way its tensors are read and written. */
 
 #include "core/internal.h"
-#include "families/carafe/job.h"
+#include "families/carafe/forward.h"
 
 /* Both expect shape and data of `args`, and set everything else there and in the job. */
 void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,

@@ -2,98 +2,149 @@
 #ifndef MLUOP_FAMILIES_CARAFE_STORE_H_
 #define MLUOP_FAMILIES_CARAFE_STORE_H_
 
-/* How the sums of a tile are stored: through the caches or past them, in whole lines where rows of
-   the input are turned. */
+/* Store: the sums of a tile leave straight from its registers. Packed groups are rotated by as many
+   channels as the output is off a cache line, so that all vectors are whole lines of it, which may
+   go past the caches, but those of the first line: the split line, with both ends of a group.
 
-#include "families/carafe/line.h"
+       off by 4 floats      |    line 0    |  line 1  |  line 2  | ... |    line C/16
+       the output           |        0..11 | 12 .. 27 | 28 .. 43 | ... | C-4..C-1, next
+       a packed group       | C-4..C-1 0..11 | 12 .. 27 | 28 .. 43 | ... | C-20 .. C-5 |
 
-/* Past the caches, the vectors of the first line of a group, `first` of them: with the end of the
-   group before. */
-MLUOP_INLINE void stream_ends(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                              float *ends, int pixels, int first) {
+   Where that cannot be, vectors are stored where they belong, the last one in part. */
+
+#include "families/carafe/forward.h"
+#include "families/carafe/item.h"
+
+/* Of 32 registers, 4 x 4 hold sums; of 16, 4 x 3, or 4 x 2 where products need one as well. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { VECTORS = 4 };
+#elif defined(__AVX2__)
+enum { VECTORS = 3 };
+#else
+enum { VECTORS = 2 };
+#endif
+
+enum { PIXELS = 4, LINE_VECTORS = CARAFE_PAD / VL };
+
+/* Vectors of 16 bytes lie within lines wherever NumPy's arrays begin, and have no stores of parts.
+ */
+enum { ROTATES = VL > 4 };
+
+struct output {
+  void *values;
+  int64_t C;
+  int is_half;
+  int in_lines;     /* vectors are whole lines, but for the split line; then, in words: */
+  int64_t rotation; /* 0, or how far it begins after a line */
+  int past_caches;
+  int64_t write_ahead; /* from a split line to one that will be written soon */
+};
+
+/* A word of the output is a float, or two halves. */
+MLUOP_INLINE int64_t words_of(const struct output *o, int64_t elements) {
+  return o->is_half ? elements / 2 : elements;
+}
+
+/* Vectors of sums that make one of words. */
+static inline int64_t vectors_of_words(int is_half) { return is_half ? 2 : 1; }
+
+static inline struct output output_of(const struct carafe_forward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  struct output o = {.values = args->output, .C = a->C, .is_half = a->is_half};
+  const int64_t line = (ROTATES ? CARAFE_PAD : VL) * (int64_t)sizeof(float);
+  const int64_t off = (int64_t)((uintptr_t)args->output % (uintptr_t)line);
+  o.in_lines = args->plan.lanes == 0 && off % (ROTATES ? 4 : line) == 0 &&
+               a->C % carafe_line_elements(a) == 0 && (!a->is_half || LINE_VECTORS == 1);
+  o.rotation = o.in_lines ? off / (int64_t)sizeof(float) : 0;
+  o.past_caches = o.in_lines && args->large;
+  o.write_ahead = words_of(&o, (a->S == 1 ? 4 : a->S) * a->G * a->C);
+  return o;
+}
+
+/* Vectors of words. Those of the split line, if it is among them, have `rotation` words of the end
+   of the group first. */
+MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct output *o, int64_t at,
+                              const int64_t *at_of, int64_t channel, int pixels, int vectors) {
+  const int64_t rotation = o->rotation, end = words_of(o, o->C);
+  float *to[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e], *at = ends + t->ends_pixel[e];
-    MLUOP_UNROLL for (int v = 0; v < first; v++) vf_store(at + v * VL, sum[e][v]);
-    if (t->at_once[e] <= (j == t->row_begin)) continue;
-    MLUOP_UNROLL for (int v = 0; v < first; v++) {
-      const vf before = vf_load(at - CARAFE_PAD + v * VL);
-      vf_stream(to + v * VL, vf_select(t->turned[v], before, sum[e][v]));
+    to[e] = (float *)o->values + words_of(o, at + at_of[e] + channel) - rotation;
+  }
+  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS;
+  const int split = ROTATES && rotation > 0 && channel == 0;
+  if (split) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < first; v++) {
+        vf_store_joined(rotation - v * VL, to[e] + v * VL + end, to[e] + v * VL, words[e][v]);
+      }
+      mluop_prefetch_write(to[e] + o->write_ahead);
+      mluop_prefetch_write(to[e] + end + o->write_ahead);
+    }
+  } else if (o->past_caches) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to[e] + v * VL, words[e][v]);
+    }
+  } else {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < first; v++) vf_store(to[e] + v * VL, words[e][v]);
+    }
+  }
+  if (o->past_caches) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = LINE_VECTORS; v < vectors; v++)
+          vf_stream(to[e] + v * VL, words[e][v]);
+    }
+  } else {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = LINE_VECTORS; v < vectors; v++)
+          vf_store(to[e] + v * VL, words[e][v]);
     }
   }
 }
 
-MLUOP_INLINE void stream_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                              float *ends, int pixels, int vectors) {
-  const int first = vectors < END_VECTORS ? vectors : END_VECTORS;
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e];
-    MLUOP_UNROLL for (int v = first; v < vectors; v++) vf_stream(to + v * VL, sum[e][v]);
-  }
-  if (ends != NULL) {
-    stream_ends(sum, t, j, out, ends, pixels, first);
+MLUOP_INLINE void store_lines(vf sum[PIXELS][VECTORS], const struct output *o, int64_t at,
+                              const int64_t *at_of, int64_t channel, int pixels, int vectors) {
+  if (!o->is_half) {
+    store_words(sum, o, at, at_of, channel, pixels, vectors);
     return;
   }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e];
-    MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to + v * VL, sum[e][v]);
-  }
-}
-
-/* Two vectors of sums are one of the output. */
-MLUOP_INLINE void stream_halves(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j,
-                                int64_t out, float *ends, int pixels, int vectors) {
   vf words[PIXELS][VECTORS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int v = 0; v + 1 < vectors; v += 2) {
       words[e][v / 2] = vf_two_as_halves(sum[e][v], sum[e][v + 1]);
     }
   }
-  stream_sums(words, t, j, out, ends, pixels, vectors / 2);
+  store_words(words, o, at, at_of, channel, pixels, vectors / 2);
 }
 
-/* The first vector goes to both ends of a group. */
-MLUOP_INLINE void store_joined(vf sum[PIXELS][VECTORS], const struct line *t, int64_t out,
-                               int64_t turn, int pixels, int vectors) {
-  const int64_t group = t->group;
+MLUOP_INLINE void store_vectors(vf sum[PIXELS][VECTORS], void *values, int64_t at,
+                                const int64_t *at_of, int64_t channel, int64_t length, int is_half,
+                                int pixels, int vectors) {
+  const int64_t last = (vectors - 1) * VL, part = length - last;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = (float *)t->values + out + t->values_pixel[e];
-    vf_store_joined(turn, to + group, to, sum[e][0]);
-    MLUOP_UNROLL for (int v = 1; v < vectors; v++) vf_store(to + v * VL, sum[e][v]);
-  }
-}
-
-MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct line *t, int64_t j, int64_t out,
-                             float *ends, int64_t turn, int pixels, int kind, int vectors) {
-  const int64_t last = t->length - (vectors - 1) * VL;
-  if (t->stream && t->is_half) {
-    stream_halves(sum, t, j, out, ends, pixels, vectors);
-    return;
-  }
-  if (t->stream) {
-    stream_sums(sum, t, j, out, ends, pixels, vectors);
-    return;
-  }
-  if (kind == JOINED) {
-    store_joined(sum, t, out, turn, pixels, vectors);
-    return;
-  }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    const int64_t at = out + t->values_pixel[e];
-    void *const values = t->values;
-    if (last < VL) {
-      MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
-        vf_store_as(values, at + v * VL, sum[e][v], t->is_half);
-      }
-      vf_store_part_as(values, at + (vectors - 1) * VL, sum[e][vectors - 1], last, t->is_half);
-    } else if (t->is_half) {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-        vf_store_as(values, at + v * VL, sum[e][v], 1);
-      }
-    } else {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-        vf_store_as(values, at + v * VL, sum[e][v], 0);
-      }
+    const int64_t to = at + at_of[e] + channel;
+    MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
+      vf_store_as(values, to + v * VL, sum[e][v], is_half);
     }
+    if (part < VL) {
+      vf_store_part_as(values, to + last, sum[e][vectors - 1], part, is_half);
+    } else {
+      vf_store_as(values, to + last, sum[e][vectors - 1], is_half);
+    }
+  }
+}
+
+/* `length` channels of a group from number `channel` on, as they are packed. Pixel e
+   has the group at element at + at_of[e]. */
+MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct output *o, int64_t at,
+                             const int64_t *at_of, int64_t channel, int64_t length, int pixels,
+                             int vectors) {
+  if (o->in_lines) {
+    store_lines(sum, o, at, at_of, channel, pixels, vectors);
+  } else if (o->is_half) {
+    store_vectors(sum, o->values, at, at_of, channel, length, 1, pixels, vectors);
+  } else {
+    store_vectors(sum, o->values, at, at_of, channel, length, 0, pixels, vectors);
   }
 }
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_FORWARD_H_
+#define MLUOP_FAMILIES_CARAFE_FORWARD_H_
+
+/* What the plan of the forward operator tells its kernel, and how a thread's memory is laid out. */
+
+#include "core/arena.h"
+#include "families/carafe/job.h"
+
+struct carafe_forward_args {
+  struct carafe_shape shape;
+  struct carafe_plan plan;
+  const void *input, *mask;
+  void *output;
+  int large;        /* the tensors do not fit the caches */
+  int pack_weights; /* they are halves, or those of a group are far from each other in memory */
+};
+
+/* Rounding errors grow with the length of a sum: the forward operator makes longer ones of sums of
+   about this length, some rows of a window each. */
+enum { CARAFE_SUM_LENGTH = 128, CARAFE_FORWARD_K = 45 };
+
+static inline int64_t carafe_sum_rows(const struct carafe_shape *shape) {
+  return carafe_max(1, CARAFE_SUM_LENGTH / shape->K);
+}
+
+static inline int carafe_sums_in_parts(const struct carafe_shape *shape) {
+  return carafe_ring_rows(shape) > carafe_sum_rows(shape);
+}
+
+/* Rows that a ring holds: those under a window, and the one that is packed meanwhile. */
+static inline int64_t carafe_ring_slots(const struct carafe_shape *shape) {
+  return carafe_min(shape->K + 1, shape->H);
+}
+
+/* Floats for the weights of the windows of a row that are done together, about. */
+enum { CARAFE_PACKED_WEIGHTS = 1 << 14 };
+
+/* Weights of a pixel that are used together. */
+static inline int64_t carafe_pixel_weights(const struct carafe_forward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  return args->plan.groups * carafe_min(a->K, carafe_sum_rows(a)) * a->K;
+}
+
+static inline int64_t carafe_segment(const struct carafe_forward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t pixels = a->S * a->S, weights = pixels * carafe_pixel_weights(args);
+  int64_t most = carafe_min(CARAFE_SEGMENT, CARAFE_PACKED_WEIGHTS / weights);
+  if (carafe_sums_in_parts(a)) most = carafe_min(most, CARAFE_SEGMENT / pixels);
+  return a->S == 1 ? carafe_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE)
+                   : carafe_max(1, most);
+}
+
+/* Scratch memory of a thread: packed rows, packed weights of a segment, and its sums where they are
+   made in parts. */
+struct carafe_forward_memory {
+  float *ring, *weights, *totals;
+};
+
+/* Floats after the weights of a segment that groups of few channels may read: of the groups that
+   the last vector has room for, and of three taps. */
+static inline int64_t carafe_overread(const struct carafe_shape *shape) {
+  return CARAFE_PAD * carafe_min(shape->K, carafe_sum_rows(shape)) * shape->K + 3;
+}
+
+static inline struct carafe_forward_memory carafe_lay_out(const struct carafe_forward_args *args,
+                                                          struct mluop_arena *arena) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t pixels = carafe_segment(args) * a->S * a->S, pixel = carafe_ring_pixel(&args->plan);
+  const int64_t weights = pixels * carafe_pixel_weights(args) + carafe_overread(a);
+  struct carafe_forward_memory memory;
+  memory.ring = mluop_take(
+      arena, carafe_ring_slots(a) * carafe_ring_columns(a, &args->plan) * pixel, sizeof(float));
+  memory.weights =
+      mluop_take(arena, args->pack_weights || args->plan.lanes > 0 ? weights : 0, sizeof(float));
+  memory.totals = mluop_take(arena, carafe_sums_in_parts(a) ? pixels * pixel : 0, sizeof(float));
+  return memory;
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_FORWARD_H_ */

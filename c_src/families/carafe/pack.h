@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_PACK_H_
+#define MLUOP_FAMILIES_CARAFE_PACK_H_
+
+/* Pack: what a kernel reads again and again is copied once into scratch memory that stays in the
+   second-level cache, as floats in whole vectors. */
+
+#include "families/carafe/forward.h"
+#include "families/carafe/item.h"
+
+/* `count` elements of a half or float tensor from number `at` on, padded with zeros to whole
+   vectors: no lane computes on what nobody wrote. */
+static inline void carafe_pack_run(float *to, const void *tensor, int64_t at, int64_t count,
+                                   int is_half) {
+  int64_t i = 0;
+  if (is_half) {
+    for (; i + VL <= count; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, 1));
+  } else {
+    for (; i + VL <= count; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, 0));
+  }
+  if (i < count) vf_store(to + i, vf_load_part_as(tensor, at + i, count - i, is_half));
+}
+
+/* The same without what pads: the last vector begins within the one before it. */
+static inline void carafe_pack_tight(float *to, const void *tensor, int64_t at, int64_t count,
+                                     int is_half) {
+  const int64_t last = count - VL;
+  if (last < 0) {
+    vf_store_part(to, vf_load_part_as(tensor, at, count, is_half), count);
+    return;
+  }
+  if (is_half) {
+    for (int64_t i = 0; i < last; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, 1));
+  } else {
+    for (int64_t i = 0; i < last; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, 0));
+  }
+  vf_store(to + last, vf_load_as(tensor, at + last, is_half));
+}
+
+/* The last rows of a strip of the input, packed: row y is in slot y % slots. The pixels of a column
+   lie side by side: windows are in one piece, and spread over all sets of the first-level cache. */
+struct ring {
+  const struct carafe_forward_args *args;
+  struct carafe_item item;
+  int64_t rotation; /* elements: groups begin with as many channels from their end */
+  float *floats;
+  int64_t slots, pixel, group; /* pixel, group: floats of a packed one */
+  struct carafe_span columns;  /* of the map */
+  int64_t strip, row, column;  /* what is before (row, column) of the strip has been packed */
+  int64_t next_end, at_once;   /* rows before next_end are packed ahead, so many pixels at once */
+};
+
+/* The item's channels of a group, whose first element is `from`. */
+static inline void pack_group(float *to, const struct ring *ring, int64_t from) {
+  const struct carafe_shape *a = &ring->args->shape;
+  const void *input = ring->args->input;
+  const int64_t rotation = ring->rotation;
+  int64_t done = 0;
+  if (rotation > 0 && ring->item.channel == 0) {
+    const char *end = mluop_at(input, from + a->C - rotation, a->is_half);
+    const char *begin = mluop_at(input, from - rotation, a->is_half);
+    for (; done < carafe_line_elements(a); done += VL) {
+      vf_store(to + done, vf_load_joined_as(rotation - done, end, begin, done, a->is_half));
+    }
+  }
+  carafe_pack_run(to + done, input, from + ring->item.channel + done - rotation,
+                  ring->item.length - done, a->is_half);
+}
+
+/* A pixel whose groups share vectors: each is padded to `lanes`. What is written after a group is
+   overwritten by the next one, or pads. */
+static inline void pack_small_groups(float *to, const struct ring *ring, int64_t from) {
+  const struct carafe_shape *a = &ring->args->shape;
+  const int64_t lanes = ring->args->plan.lanes;
+  if (lanes == a->C) {
+    carafe_pack_run(to, ring->args->input, from, ring->item.groups * a->C, a->is_half);
+    return;
+  }
+  for (int64_t g = 0; g < ring->item.groups; g++, from += a->C, to += lanes) {
+    vf_store(to, vf_load_part_as(ring->args->input, from, a->C, a->is_half));
+  }
+}
+
+static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
+  const struct carafe_shape *a = &ring->args->shape;
+  const struct carafe_item *item = &ring->item;
+  const int64_t pixel = (item->n * a->H + ring->row) * a->W + ring->column;
+  const int64_t from = (pixel * a->G + item->group) * a->C;
+  const int64_t slot = (ring->column - ring->columns.begin) * ring->slots + ring->row % ring->slots;
+  float *to = ring->floats + slot * ring->pixel;
+  if (ring->args->plan.lanes > 0) {
+    pack_small_groups(to, ring, from);
+  } else {
+    for (int64_t g = 0; g < item->groups; g++) {
+      pack_group(to + g * ring->group, ring, from + g * a->C);
+    }
+  }
+  if (++ring->column < ring->columns.end) return;
+  ring->column = ring->columns.begin;
+  ring->row++;
+}
+
+/* Packs what the windows of the item see and has not been packed yet. */
+static inline void pack_rows(struct ring *ring) {
+  const struct carafe_shape *a = &ring->args->shape;
+  const struct carafe_item *item = &ring->item;
+  const struct carafe_span under = carafe_window(item->row, a->K, a->H);
+  if (ring->strip != item->strip) {
+    ring->strip = item->strip;
+    ring->columns.begin = carafe_window(item->column, a->K, a->W).begin;
+    ring->columns.end = carafe_window(item->column + item->columns - 1, a->K, a->W).end;
+    ring->column = ring->columns.begin;
+    ring->row = under.begin;
+  }
+  while (ring->row < under.end) pack_pixel(ring);
+  const int64_t rows = ring->args->plan.rows, is_last = (item->row + 1) % rows == 0;
+  ring->next_end = is_last ? 0 : carafe_min(under.end + 1, a->H);
+  ring->at_once = carafe_div_up(ring->columns.end - ring->columns.begin, item->columns);
+}
+
+/* Packs a part of the row that the next item will see, between the products of this one: that hides
+   what it takes. */
+static inline void pack_ahead(struct ring *ring, int64_t columns) {
+  if (ring->row >= ring->next_end) return;
+  for (int64_t i = columns * ring->at_once; i > 0 && ring->row < ring->next_end; i--) {
+    pack_pixel(ring);
+  }
+}
+
+/* The weights of a segment, in the mask or packed; distances in floats. */
+struct weights {
+  const float *first;
+  int64_t row, pixel, group; /* row: to the next row of output pixels */
+};
+
+/* `count` weights of each of the item's groups, of `pixels` pixels of a row from element `at` of
+   the mask on. Returns where they end. */
+static inline float *pack_row_weights(const struct ring *ring, float *to, int64_t at,
+                                      int64_t pixels, int64_t count) {
+  const struct carafe_shape *a = &ring->args->shape;
+  const void *mask = ring->args->mask;
+  const int64_t taps = a->K * a->K, groups = ring->item.groups;
+  if (count == taps && groups == a->G) {
+    carafe_pack_tight(to, mask, at, pixels * groups * taps, a->is_half);
+    return to + pixels * groups * taps;
+  }
+  const int64_t runs = count == taps ? 1 : groups, run = count == taps ? groups * taps : count;
+  for (int64_t i = 0; i < pixels; i++, at += a->G * taps) {
+    for (int64_t g = 0; g < runs; g++, to += run) {
+      carafe_pack_tight(to, mask, at + g * taps, run, a->is_half);
+    }
+  }
+  return to;
+}
+
+/* The weights of the windows around `columns`, of the window's rows that lie on the map's rows
+   [y, y + rows). Small groups may read beyond the last of a pixel: those at the end of the mask are
+   packed. */
+static inline struct weights pack_weights(const struct ring *ring, float *memory,
+                                          struct carafe_span columns, int64_t y, int64_t rows) {
+  const struct carafe_forward_args *args = ring->args;
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_item *item = &ring->item;
+  const int64_t taps = a->K * a->K, groups = item->groups, S = a->S, row = S * a->W * a->G * taps;
+  const int64_t pixel = (item->n * a->H + item->row) * S * S * a->W + columns.begin * S;
+  const int64_t pixels = (columns.end - columns.begin) * S;
+  const int64_t at = (pixel * a->G + item->group) * taps;
+  const int64_t end = at + (S - 1) * row + ((pixels - 1) * a->G + groups) * taps;
+  const int64_t tap = (y - item->row + a->K / 2) * a->K;
+  const int small = args->plan.lanes > 0, safe = end + carafe_overread(a) <= a->N * a->H * S * row;
+  if (!args->pack_weights && (safe || !small)) {
+    return (struct weights){(const float *)args->mask + at + tap, row, a->G * taps, taps};
+  }
+  const int parts = a->K > carafe_sum_rows(a);
+  const int64_t count = parts ? rows * a->K : taps;
+  float *to = memory;
+  for (int64_t u = 0; u < S; u++) {
+    to = pack_row_weights(ring, to, at + u * row + (parts ? tap : 0), pixels, count);
+  }
+  if (small) memset(to, 0, (size_t)carafe_overread(a) * sizeof(float));
+  return (struct weights){memory + (parts ? 0 : tap), pixels * groups * count, groups * count,
+                          count};
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_PACK_H_ */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_TILE_H_
+#define MLUOP_FAMILIES_CARAFE_TILE_H_
+
+/* Tile: the sums of up to PIXELS output pixels, of VECTORS vectors of channels each, stay in
+   registers while the packed pixels under their windows pass by. Each vector that is loaded serves
+   all pixels of the tile.
+
+   The pixels of a tile share a window (S > 1), or are neighbours in a row (S == 1), whose windows
+   overlap in all but 3 columns: a column at either end serves those of them that see it. Windows
+   are clipped to the map before: no tap outside is touched, and none costs a branch. */
+
+#include "families/carafe/pack.h"
+#include "families/carafe/prefetch.h"
+#include "families/carafe/store.h"
+
+/* Tiles along a row of the map: windows around columns begin, begin + step, ... before end. */
+struct tiles {
+  int64_t begin, end, step;
+  int64_t K, W;                        /* of a window; columns of the map */
+  const float *rows[CARAFE_FORWARD_K]; /* packed, under the windows */
+  int64_t row_count, base, column;     /* floats to the channels at column 0, and to the next */
+  const float *weights;                /* of the first tile's first pixel, from the first row on */
+  int64_t weights_step, weights_of[PIXELS]; /* to the next tile, to the pixels of a tile */
+  int64_t at, at_step, at_of[PIXELS];       /* elements of the output, as those */
+  int64_t channel, length;                  /* channels; the last vector may be partial */
+  const float *before;                      /* NULL, or the sums over the rows that came before */
+  float *after;              /* NULL, or where these are kept for those that come after */
+  struct ring *ahead;        /* NULL, or what is packed between tiles */
+  struct prefetch *prefetch; /* and so many lines are prefetched */
+  int64_t prefetched;
+  const struct output *output;
+};
+
+/* What one packed pixel adds to the pixels first..last of a tile. */
+MLUOP_INLINE void add_tap(vf sum[PIXELS][VECTORS], const float *x, const float *const *weights,
+                          int64_t tap, int first, int last, int vectors) {
+  vf channels[VECTORS];
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) channels[v] = vf_pin(vf_load(x + v * VL));
+  MLUOP_UNROLL for (int e = first; e <= last; e++) {
+    const vf weight = vf_set(weights[e][tap]);
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+      sum[e][v] = vf_fma(weight, channels[v], sum[e][v]);
+    }
+  }
+}
+
+/* The columns under the windows of a tile: `begin` to K + `beyond` of those under the first pixel's
+   are on the map. All pixels see `count` of them, and `skip` weights of a row belong to none. */
+struct columns {
+  int64_t offset, begin, beyond, count, skip; /* offset: floats from a row to the first one */
+};
+
+MLUOP_INLINE struct columns columns_under(const struct tiles *t, int64_t j, int last) {
+  const int64_t first = mluop_pin(j - t->K / 2);
+  const int64_t begin = mluop_pin(carafe_max(-first, 0));
+  const int64_t end = mluop_pin(carafe_min(t->W - first, t->K + last));
+  return (struct columns){.offset = t->base + (first + begin) * t->column,
+                          .begin = begin,
+                          .beyond = end - t->K,
+                          .count = carafe_min(end, t->K) - carafe_max(begin, last),
+                          .skip = t->K - (end - begin)};
+}
+
+/* All rows under a tile. Of the K + last columns, column u < last is seen by the pixels 0..u, and
+   column K + u by those from u + 1 on. */
+MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const float *weights,
+                           int64_t j, int pixels, int neighbours, int vectors) {
+  const int all = pixels - 1, last = neighbours ? all : 0;
+  const struct columns columns = columns_under(t, j, last), *under = &columns;
+  __asm__("" : "+r"(under)); /* what each row needs stays in memory, what each tap needs does not */
+  const int64_t stride = t->column;
+  const float *w[PIXELS];
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    w[e] = mluop_pin_pointer(weights + t->weights_of[e] - (neighbours ? e : 0));
+  }
+  int64_t tap = under->begin;
+  for (int64_t i = 0; i < t->row_count; i = mluop_pin(i + 1)) {
+    mluop_reload();
+    const float *x = t->rows[i] + under->offset;
+    MLUOP_UNROLL for (int u = 0; u < last; u++) {
+      if (under->begin > u || under->beyond + t->K <= u) continue;
+      add_tap(sum, x, w, tap, 0, u, vectors);
+      x = mluop_pin_pointer(x + stride);
+      tap = mluop_pin(tap + 1);
+    }
+    for (const int64_t stop = tap + under->count; tap < stop; tap++) {
+      add_tap(sum, x, w, tap, 0, all, vectors);
+      x = mluop_pin_pointer(x + stride);
+    }
+    MLUOP_UNROLL for (int u = 0; u < last; u++) {
+      if (under->beyond <= u || under->begin > u + t->K) continue;
+      add_tap(sum, x, w, tap, u + 1, all, vectors);
+      x = mluop_pin_pointer(x + stride);
+      tap = mluop_pin(tap + 1);
+    }
+    tap += under->skip;
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(x + v * VL);
+  }
+}
+
+/* Two-level sum: adds the sums over the rows before, and keeps these for those after. */
+MLUOP_INLINE void add_totals(vf sum[PIXELS][VECTORS], struct tiles *t, int pixels, int vectors) {
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+      const int64_t at = (e * vectors + v) * VL;
+      if (t->before != NULL) sum[e][v] = sum[e][v] + vf_load(t->before + at);
+      if (t->after != NULL) vf_store(t->after + at, sum[e][v]);
+    }
+  }
+  if (t->before != NULL) t->before += pixels * vectors * VL;
+  if (t->after != NULL) t->after += pixels * vectors * VL;
+}
+
+MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vectors) {
+  const float *weights = t->weights;
+  int64_t at = t->at;
+  for (int64_t j = t->begin; j < t->end; j += t->step) {
+    vf sum[PIXELS][VECTORS];
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
+    }
+    prefetch_lines(t->prefetch, t->prefetched);
+    add_rows(sum, t, weights, j, pixels, neighbours, vectors);
+    if (t->before != NULL || t->after != NULL) add_totals(sum, t, pixels, vectors);
+    if (t->after == NULL) {
+      store_sums(sum, t->output, at, t->at_of, t->channel, t->length, pixels, vectors);
+    }
+    if (t->ahead != NULL) pack_ahead(t->ahead, t->step);
+    weights += t->weights_step;
+    at += t->at_step;
+  }
+}
+
+typedef void tiles_function(struct tiles *t);
+
+/* clang-format off */
+#define TILE(pixels, neighbours, vectors)                                              \
+  static void sum_tiles_##pixels##_##neighbours##_##vectors(struct tiles *t) {    \
+    sum_tiles(t, pixels, neighbours, vectors <= VECTORS ? vectors : VECTORS);           \
+  }
+#define TILE_OF(pixels, neighbours) \
+  TILE(pixels, neighbours, 1)       \
+  TILE(pixels, neighbours, 2)       \
+  TILE(pixels, neighbours, 3)       \
+  TILE(pixels, neighbours, 4)
+#define TILE_ENTRY(pixels, neighbours)                                                     \
+  {sum_tiles_##pixels##_##neighbours##_1, sum_tiles_##pixels##_##neighbours##_2,            \
+   sum_tiles_##pixels##_##neighbours##_3, sum_tiles_##pixels##_##neighbours##_4}
+/* clang-format on */
+
+TILE_OF(1, 0)
+TILE_OF(3, 0)
+TILE_OF(4, 0)
+TILE_OF(4, 1)
+
+/* By neighbours, pixels - 1 and vectors - 1. */
+static tiles_function *const tiles_functions[2][PIXELS][4] = {
+    {TILE_ENTRY(1, 0), {0}, TILE_ENTRY(3, 0), TILE_ENTRY(4, 0)},
+    {TILE_ENTRY(1, 0), {0}, {0}, TILE_ENTRY(4, 1)}};
+
+#endif /* MLUOP_FAMILIES_CARAFE_TILE_H_ */
