@@ -59,6 +59,21 @@ def test_limits_are_outside(at: float, axis: int, handle: pymluops.Handle) -> No
         np.testing.assert_allclose(got, exact, rtol=1e-6)
 
 
+def test_the_last_of_many_pixels(handle: pymluops.Handle) -> None:
+    """float32 has no 2**24 + 1: the pixel at 2**24 is inside all the same."""
+    width = 2**24 + 1
+    x = np.zeros((1, 1, width, 1), np.float32)
+    x[0, 0, -1] = 5
+    ones = np.ones((1, 1, 2, 1), np.float32)
+    numbers = {"stride": (1, 2**24)}
+    call = Call(x, np.zeros((1, 1, 2, 2), np.float32), ones[:, :, :1], numbers=numbers)
+    output, grad_input, grad_offset, grad_filter, _ = call.results(handle, ones)
+    assert output.ravel().tolist() == [0, 5]
+    assert grad_input[0, 0, [0, -2, -1], 0].tolist() == [1, 0, 1]
+    assert grad_offset.ravel().tolist() == [0, 0, -5, -5]
+    assert grad_filter.item() == 5
+
+
 def test_everything_outside_is_zero(handle: pymluops.Handle, rng: np.random.Generator) -> None:
     """Whatever gradient and mask hold there."""
     call = random_call(rng, (1, 6, 7, 20), 9, pad=1)

@@ -51,6 +51,13 @@ MLUOP_INLINE float dcn_keep(float v, uint32_t all) {
   return mluop_float_of_bits(mluop_bits_of_float(v) & all);
 }
 
+/* The smallest float that is not below an extent: a float is below both or neither. */
+static inline float dcn_limit(int64_t extent) {
+  const float nearest = (float)extent;
+  const uint32_t above = (int64_t)nearest < extent;
+  return mluop_float_of_bits(mluop_bits_of_float(nearest) + above);
+}
+
 struct dcn_map {
   int32_t H, W;
   uint32_t C;
@@ -101,8 +108,8 @@ static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_
       }
     }
   }
-  const struct dcn_map map = {(int32_t)s->H, (int32_t)s->W, (uint32_t)s->C, (float)s->H,
-                              (float)s->W};
+  const struct dcn_map map = {(int32_t)s->H, (int32_t)s->W, (uint32_t)s->C, dcn_limit(s->H),
+                              dcn_limit(s->W)};
   for (int64_t i = 0; i < blocks; i++) {
     for (int lane = 0; lane < DCN_LANES; lane++) dcn_place(&b->places[i], lane, map);
   }

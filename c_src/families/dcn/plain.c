@@ -59,7 +59,8 @@ typedef struct {
 } place_t;
 
 static int place_of(const dcn_t *t, int64_t n, float y, float x, place_t *place) {
-  if (!(y > -1 && y < (float)t->map.h && x > -1 && x < (float)t->map.w)) return 0;
+  const int rows = y > -1 && (double)y < (double)t->map.h;
+  if (!(rows && x > -1 && (double)x < (double)t->map.w)) return 0;
   const float fy = floor_of(y), fx = floor_of(x);
   const int64_t y0 = (int64_t)fy, x0 = (int64_t)fx;
   place->ly = y - fy;
