@@ -92,19 +92,20 @@ static void path_of(const struct mluop_call *call, int64_t time, char *path) {
 struct surroundings {
   fenv_t floats; /* printf rounds as the caller does */
   struct mluop_held_signal too_large;
-  locale_t locale;
+  locale_t c, locale;
 };
 
 static void enter(struct surroundings *found) {
   fegetenv(&found->floats);
   fesetenv(FE_DFL_ENV);
   mluop_hold_signal(&found->too_large, SIGXFSZ);
-  const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a decimal point is a point */
-  found->locale = uselocale(c);
+  found->c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a decimal point is a point */
+  found->locale = uselocale(found->c);
 }
 
 static void leave(const struct surroundings *found) {
-  freelocale(uselocale(found->locale));
+  uselocale(found->locale);
+  if (found->c != (locale_t)0) freelocale(found->c);
   mluop_release_signal(&found->too_large);
   fesetenv(&found->floats);
 }
