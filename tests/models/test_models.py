@@ -108,7 +108,7 @@ def assert_same_findings(found: dict[str, Tensor], wanted: dict[str, Tensor]) ->
         if key in wanted:
             torch.testing.assert_close(found[key], wanted[key], rtol=1e-4, atol=tolerance)
     if "labels" in wanted:
-        assert len(wanted["labels"]) == 60
+        assert len(wanted["labels"]) == zoo.MOST_BOXES
         assert torch.equal(found["labels"], wanted["labels"])
     if "masks" in wanted:
         assert (found["masks"] != wanted["masks"]).float().mean() < 1e-3

@@ -67,6 +67,10 @@ MODELS = {
     "dyhead atss": Model("mmdet", "dyhead/atss_r50_fpn_dyhead_1x_coco.py", "deform_conv2d nms"),
 }
 
+#: Height and width of pictures; benchmarks take larger ones, and more regions.
+SIZES = {"mmseg": (64, 64), "mmdet": (96, 128)}
+MOST_BOXES, SAMPLES = 60, 24
+
 
 def build(name: str) -> nn.Module:
     """The model of a config as it is shipped, but for what a test cannot have.
@@ -103,17 +107,17 @@ def _change(config: Any) -> None:
         if config.get("type") == "SyncBN":
             config["type"] = "BN"
         if config.get("type") == "RandomSampler":
-            config["num"] = 24
+            config["num"] = SAMPLES
         for key in ("max_per_img", "nms_pre"):
             if key in config:
-                config[key] = min(config[key], 60)
+                config[key] = min(config[key], MOST_BOXES)
         if "score_thr" in config:
             config["score_thr"] = 0.0
         for key in ("init_cfg", "pretrained"):
             if key in config:
                 config[key] = None
         if "size" in config and "type" in config and config["type"].endswith("DataPreProcessor"):
-            config["size"] = (64, 64)
+            config["size"] = SIZES["mmseg"]
         for part in config.values():
             _change(part)
 
@@ -133,7 +137,7 @@ def inputs(name: str, images: int) -> dict[str, Any]:
         return _segments(MODELS[name].classes, images)
     from mmdet.testing import demo_mm_inputs
 
-    shapes = [(3, 96, 128)] * images
+    shapes = [(3, *SIZES["mmdet"])] * images
     masks = "mask-rcnn" in name
     batch: dict[str, Any] = demo_mm_inputs(images, shapes, [4] * images, 80, with_mask=masks)
     if name == "ga-rpn":
@@ -147,7 +151,7 @@ def _segments(classes: int, images: int) -> dict[str, Any]:
     from mmseg.structures import SegDataSample
 
     generator = torch.Generator().manual_seed(2)
-    shape = (64, 64)
+    shape = SIZES["mmseg"]
     samples = []
     for _ in range(images):
         labels = torch.randint(0, classes, (1, *shape), generator=generator)
