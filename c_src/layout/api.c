@@ -7,7 +7,11 @@ enum { INPUT, OUTPUT };
 enum {
   BYTE_COST = 60,       /* in picoseconds */
   NEAR_BYTES = 1 << 21, /* so near that a prefetch costs more than the wait */
-  LINE_BYTES = 64
+  LINE_BYTES = 64,
+  /* Lines so far apart have the same place in a cache, where they push each other out: from so many
+     bytes on, they are faster written past the caches. */
+  SAME_PLACE = 4096,
+  PAGES_BYTES = 8 << 20
 };
 
 /* Of memory that a tensor and its gaps may take, far beyond what there is. */
@@ -158,7 +162,10 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
   args.prefetch = moved > NEAR_BYTES;
-  args.stream = mluop_exceeds_caches(handle, moved) && args.to_pitch % LINE_BYTES == 0;
+  const bool far = mluop_exceeds_caches(handle, moved) ||
+                   (moved > PAGES_BYTES && args.to_pitch % SAME_PLACE == 0);
+  args.stream = far && args.to_pitch % LINE_BYTES == 0;
+  args.claim = far && !args.stream;
   const int64_t count = mluop_extent(&call, 'N') * args.lines * args.row_tiles * args.column_tiles;
   const struct mluop_job job = {.kernel = layout_convert[handle->isa],
                                 .args = &args,

@@ -53,6 +53,11 @@ MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t
       for (int64_t k = 0; a->prefetch && k < block; k++) {
         mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
       }
+      const uintptr_t soon =
+          (uintptr_t)target + (uintptr_t)(block * to_pitch + (row - begin) * size);
+      for (int64_t k = 0; a->claim && k < block; k++) {
+        __builtin_prefetch((const void *)(soon + (uintptr_t)(k * to_pitch)), 1, 3);
+      }
       char *to = (buffered ? buffer : target) + (row - begin) * size;
       if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
         transpose_block(from, pitch, to, to_pitch, block, block, size, 1);

@@ -23,8 +23,8 @@ struct layout_args {
   int size;   /* of an element, in bytes */
   int packed; /* rows follow each other, in `from` and in `to` */
   int prefetch;
-  int stream; /* lines of `to` begin at the same places in all of its rows, and go past the caches
-               */
+  int claim;  /* what is written soon is asked for: it is far, and goes through the caches */
+  int stream; /* lines of `to` begin at the same places in its rows, and go past the caches */
 };
 
 MLUOP_KERNEL(layout_convert);
