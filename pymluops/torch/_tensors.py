@@ -167,14 +167,14 @@ def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor in channels_last and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and _is_nhwc(tensor) and _aligned(tensor):
         return tensor
-    return _moved(tensor, new_nhwc(tensor.shape, dtype))
+    return moved(tensor, new_nhwc(tensor.shape, dtype))
 
 
 def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor contiguous and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and tensor.is_contiguous():
         return tensor if _aligned(tensor) else tensor.clone()
-    return _moved(tensor, new_dense(tensor.shape, dtype))
+    return moved(tensor, new_dense(tensor.shape, dtype))
 
 
 def _aligned(tensor: Tensor) -> bool:
@@ -186,11 +186,11 @@ def as_input(result: Tensor, like: Tensor) -> Tensor:
     """Return a result in the dtype and the memory format of an input."""
     if result.dtype is like.dtype and result.is_contiguous(memory_format=memory_format(like)):
         return result
-    return _moved(result, new_tensor(result.shape, like))
+    return moved(result, new_tensor(result.shape, like))
 
 
-def _moved(source: Tensor, target: Tensor) -> Tensor:
-    """Copy into a new tensor. From one memory format to the other, the library is much faster."""
+def moved(source: Tensor, target: Tensor) -> Tensor:
+    """Copy into a tensor. From one memory format to the other, the library is much faster."""
     if source.dtype is target.dtype is not torch.float64 and source.dim() == 4 and _aligned(source):
         for one, other in ((as_nchw, as_nhwc), (as_nhwc, as_nchw)):
             given, wanted = one(source), other(target)

@@ -15,6 +15,7 @@ from torch_families import of_family
 
 import pymluops
 import pymluops.torch as ours
+from pymluops._families.carafe import native, tensors
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
@@ -30,6 +31,30 @@ def test_large_images_are_converted_exactly(dtype: torch.dtype) -> None:
     last_result.square().sum().backward()
     assert x.grad.is_contiguous()
     assert torch.equal(x.grad, last.grad)
+
+
+@pytest.mark.parametrize("channels", [129, 132, 256, 300])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_blocks_of_channels_have_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, channels: int
+) -> None:
+    monkeypatch.setattr(tensors, "MIN_BLOCKS_BYTES", 0)
+    calls: list[torch.Size] = []
+    forward = native.forward
+
+    def counted(features: Tensor, *arguments: Any) -> None:
+        calls.append(features.shape)
+        forward(features, *arguments)
+
+    monkeypatch.setattr(native, "forward", counted)
+    x = torch.randn(2, channels, 7, 9, dtype=dtype)
+    masks = torch.randn(2, 25, 14, 18, dtype=dtype)
+    result = ours.carafe(x, masks, 5, 1, 2)
+    assert len(calls) == 2 * -(-channels // 128)
+    last = ours.carafe(x.to(memory_format=torch.channels_last), masks, 5, 1, 2)
+    assert len(calls) == 2 * -(-channels // 128) + 1
+    assert result.is_contiguous()
+    assert torch.equal(result, last)
 
 
 def test_carafe_naive_is_carafe() -> None:

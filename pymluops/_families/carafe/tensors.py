@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 from pymluops._families.carafe import native
@@ -17,6 +18,9 @@ from pymluops.torch._tensors import (
     check_dims,
     check_extents,
     check_same_dtype,
+    memory_format,
+    moved,
+    new_dense,
     new_nhwc,
     new_tensor,
     new_zeros,
@@ -24,6 +28,14 @@ from pymluops.torch._tensors import (
     spec,
     to_nhwc,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Large contiguous images are computed in blocks of so many channels.
+BLOCK_CHANNELS = 128
+#: From so large a result of an image on.
+MIN_BLOCKS_BYTES = 1 << 21
 
 # ------------------------------------------------------------------------------- the operators
 
@@ -60,6 +72,38 @@ def _output_shape(
     return n, c, h * scale_factor, w * scale_factor
 
 
+def _pays_in_blocks(features: Tensor, shape: Sequence[int], dtype: torch.dtype) -> bool:
+    """Tell whether contiguous images have results large enough, and are computed in their dtype."""
+    _, c, h, w = shape
+    if features.dtype is not dtype or dtype is torch.float64 or c <= BLOCK_CHANNELS:
+        return False
+    large = c * h * w * features.element_size() >= MIN_BLOCKS_BYTES
+    return large and memory_format(features) is torch.contiguous_format
+
+
+def _forward_in_blocks(
+    features: Tensor, masks: Tensor, shape: Sequence[int], numbers: tuple[int, int, int]
+) -> Tensor:
+    """Convert, compute and convert back some channels of an image at a time.
+
+    What is between the two conversions is small then: it needs less new memory, whose first touch
+    takes long, and may stay in the caches. Channels have nothing to do with each other.
+    """
+    n, c, h, w = shape
+    dtype = features.dtype
+    output = new_dense(shape, dtype)
+    part = new_nhwc((1, BLOCK_CHANNELS, h, w), dtype)
+    for image in range(n):
+        mask = to_nhwc(masks[image : image + 1], dtype)
+        for first in range(0, c, BLOCK_CHANNELS):
+            block = slice(image, image + 1), slice(first, first + BLOCK_CHANNELS)
+            given, wanted = to_nhwc(features[block], dtype), output[block]
+            made = part if wanted.shape == part.shape else new_nhwc(wanted.shape, dtype)
+            native.forward(given, mask, made, *numbers)
+            moved(made, wanted)
+    return output
+
+
 def _forward(
     features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
 ) -> Tensor:
@@ -67,6 +111,8 @@ def _forward(
     if 0 in shape:
         return new_tensor(shape, features)
     dtype = COMPUTE_DTYPES[features.dtype]
+    if group_size == 1 and _pays_in_blocks(features, shape, dtype):
+        return _forward_in_blocks(features, masks, shape, (kernel_size, 1, scale_factor))
     output = new_nhwc(shape, dtype)
     native.forward(
         to_nhwc(features, dtype),
