@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/contract.h"
-#include "families/carafe/job.h"
 #include "families/carafe/plan.h"
 
 /* Numbers that were never set are zero, which no operator accepts. */

@@ -2,209 +2,218 @@
 #ifndef MLUOP_FAMILIES_CARAFE_GRAD_INPUT_H_
 #define MLUOP_FAMILIES_CARAFE_GRAD_INPUT_H_
 
-/* grad_input is owned in strips. Row by row of grad_output, a thread adds to a ring of those rows
-   of its strip that are in reach of the windows; a row that nothing more is added to is written
-   out. For each element the order of additions is that of the rows and columns of grad_output,
-   wherever rows of strips begin. */
+/* grad_input: a tile is up to 4 pixels of grad_output by up to MOST_VECTORS vectors of channels. It
+   stays in registers while the pixels of the map under its windows pass by: each is loaded from the
+   ring of sums, gets its contributions, and is stored. Rows and columns of windows follow each
+   other as in grad_output, and so do the contributions to an element. */
 
-#include "families/carafe/line_table.h"
-#include "families/carafe/walk.h"
+#include "families/carafe/chunk.h"
 
-MLUOP_INLINE void load_values(vf value[PIXELS][VECTORS], const struct line *t, int64_t from,
-                              int pixels, int vectors) {
-  const int64_t last = t->length - (vectors - 1) * VL;
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    const int64_t at = from + t->values_pixel[e];
-    MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
-      value[e][v] = vf_load_as(t->values, at + v * VL, t->is_half);
-    }
-    value[e][vectors - 1] =
-        last == VL ? vf_load_as(t->values, at + (vectors - 1) * VL, t->is_half)
-                   : vf_load_part_as(t->values, at + (vectors - 1) * VL, last, t->is_half);
-  }
-}
+/* Of 32 registers, 4 pixels leave room for 6 vectors; of 16 for 3, or 2 where products need one as
+   well. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { MOST_VECTORS = 6 };
+#elif defined(__AVX2__)
+enum { MOST_VECTORS = 3 };
+#else
+enum { MOST_VECTORS = 2 };
+#endif
 
-MLUOP_INLINE void spread_line(const struct line *t, int pixels, int kind, int vectors) {
-  const float *weights = t->weights;
-  int64_t from = t->at;
-  for (int64_t j = t->j; j < t->end; j += t->step) {
-    vf value[PIXELS][VECTORS];
-    load_values(value, t, from, pixels, vectors);
-    pass_rows(value, t, weights, j, 0, pixels, kind, vectors, 1);
-    weights += t->weights_step;
-    from += t->values_step;
-  }
-}
-
-LINE_KINDS(spread_line, 0, 1)
-static line_table spread_lines = {LINE_ENTRIES(spread_line, 0, 1)};
-
-struct spread {
-  const struct carafe_backward_args *args;
-  const struct carafe_item *item; /* the strip's columns and groups, all channels of those */
-  int64_t begin, end;             /* the strip's rows */
-  int64_t column;                 /* columns before this one of the row in turn are written */
-  float *weights;                 /* half: room for those of a segment */
-  float *ring, *totals;           /* totals: NULL if sums are made directly */
+/* Columns [begin, end) of the windows of a tile, and rows of them: what lies beside the strip is
+   left out. */
+struct sums {
+  const float *grad[CARAFE_TILE], *weight[CARAFE_TILE]; /* weight: at the first tap of the rows */
+  float *ring;
+  int64_t row, row_floats, slots; /* row: of the ring, the first one */
+  int64_t at, pixel;              /* in a row: where column `begin` is; to the next column */
+  int64_t begin, end, rows, K;
 };
 
-/* Rows of the rings of one part of the channels, and floats from part to part. */
-static int64_t spread_row_size(const struct spread *s) {
-  const struct carafe_backward_args *args = s->args;
-  return s->item->columns * s->item->groups * carafe_padded(args->part);
+/* Contributions of the pixels first..last of the tile to one pixel of the map. */
+MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
+                             const float *const *weight, int64_t tap, int first, int last,
+                             int shift, int vectors) {
+  vf sum[MOST_VECTORS];
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[v] = vf_pin(vf_load(sums + v * VL));
+  MLUOP_UNROLL for (int e = first; e <= last; e++) {
+    const vf w = vf_set(weight[e][tap - shift * e]);
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[v] = vf_fma(w, grad[e][v], sum[v]);
+  }
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(sums + v * VL, sum[v]);
 }
 
-static int64_t spread_ring_size(const struct spread *s) {
-  return carafe_ring_rows(&s->args->shape) * spread_row_size(s);
+/* Column u of neighbours, if it is one of those to be done; returns where the next one is. */
+MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
+                            const float *const *weight, const struct sums *t, int64_t tap,
+                            int64_t u, int first, int last, int vectors) {
+  if (u < t->begin || u >= t->end) return sums;
+  add_column(sums, grad, weight, tap + u, first, last, 1, vectors);
+  return mluop_pin_pointer(sums + t->pixel);
 }
 
-/* The strip's rows under the windows of row item->row. */
-static struct carafe_span rows_in_reach(const struct spread *s) {
-  const struct carafe_span window = carafe_window(s->item->row, s->args->shape.K, s->args->shape.H);
-  return (struct carafe_span){carafe_max(window.begin, s->begin), carafe_min(window.end, s->end)};
+/* A row of the windows. Of the columns of neighbours, column u < 3 is seen by pixels 0..u, and
+   column K + u by those from u + 1 on. */
+MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
+                          const float *const *weight, const struct sums *t, int64_t tap, int pixels,
+                          int shift, int vectors) {
+  const int64_t K = t->K, pixel = t->pixel;
+  if (shift) {
+    sums = add_end(sums, grad, weight, t, tap, 0, 0, 0, vectors);
+    sums = add_end(sums, grad, weight, t, tap, 1, 0, 1, vectors);
+    sums = add_end(sums, grad, weight, t, tap, 2, 0, 2, vectors);
+  }
+  int64_t u = shift ? carafe_max(t->begin, CARAFE_TILE - 1) : t->begin;
+  for (const int64_t stop = shift ? carafe_min(K, t->end) : t->end; u < stop; u++) {
+    add_column(sums, grad, weight, tap + u, 0, pixels - 1, shift, vectors);
+    sums = mluop_pin_pointer(sums + pixel);
+  }
+  if (shift) {
+    sums = add_end(sums, grad, weight, t, tap, K, 1, 3, vectors);
+    sums = add_end(sums, grad, weight, t, tap, K + 1, 2, 3, vectors);
+    sums = add_end(sums, grad, weight, t, tap, K + 2, 3, 3, vectors);
+  }
 }
 
-static float *ring_row(const struct spread *s, float *ring, int64_t part, int64_t y) {
-  const int64_t slots = carafe_ring_rows(&s->args->shape);
-  return ring + part * spread_ring_size(s) + y % slots * spread_row_size(s);
+MLUOP_INLINE void add_tile(const struct sums *t, int pixels, int shift, int vectors) {
+  vf grad[CARAFE_TILE][MOST_VECTORS];
+  const float *weight[CARAFE_TILE];
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    weight[e] = mluop_pin_pointer(t->weight[e]);
+    MLUOP_UNROLL for (int v = 0; v < vectors; v++) grad[e][v] = vf_load(t->grad[e] + v * VL);
+  }
+  int64_t row = t->row, tap = 0;
+  for (int64_t y = 0; y < t->rows; y++, tap += t->K) {
+    mluop_reload();
+    add_row(t->ring + row * t->row_floats + t->at, grad, weight, t, tap, pixels, shift, vectors);
+    row = row + 1 == t->slots ? 0 : row + 1;
+  }
 }
 
-static void clear_floats(float *to, int64_t count) { memset(to, 0, (size_t)count * sizeof(*to)); }
+typedef void sums_function(const struct sums *t);
 
-static void begin_spread(struct spread *s) {
+/* clang-format off */
+#define SUMS(kind, pixels, shift, vectors)                                        \
+  static void add_##kind##_##vectors(const struct sums *t) {                      \
+    add_tile(t, pixels, shift, vectors < MOST_VECTORS ? vectors : MOST_VECTORS);  \
+  }
+/* clang-format on */
+#define SUMS_OF(kind, pixels, shift) \
+  SUMS(kind, pixels, shift, 1)       \
+  SUMS(kind, pixels, shift, 2)       \
+  SUMS(kind, pixels, shift, 3)       \
+  SUMS(kind, pixels, shift, 4)       \
+  SUMS(kind, pixels, shift, 5)       \
+  SUMS(kind, pixels, shift, 6)
+#define SUMS_ENTRY(kind) \
+  { add_##kind##_1, add_##kind##_2, add_##kind##_3, add_##kind##_4, add_##kind##_5, add_##kind##_6 }
+
+SUMS_OF(one, 1, 0)
+SUMS_OF(three, 3, 0)
+SUMS_OF(four, 4, 0)
+SUMS_OF(neighbours, 4, 1)
+
+/* By vectors - 1. */
+static sums_function *const sums_functions[TILE_KINDS][6] = {[ONE] = SUMS_ENTRY(one),
+                                                             [THREE] = SUMS_ENTRY(three),
+                                                             [FOUR] = SUMS_ENTRY(four),
+                                                             [NEIGHBOURS] = SUMS_ENTRY(neighbours)};
+
+static int64_t sums_ring_floats(const struct map_strip *s) {
+  return carafe_slots(&s->args->shape) * carafe_sums_row_floats(s->args);
+}
+
+/* What the windows of a chunk contribute to one part of the channels. */
+static void add_part(const struct map_strip *s, const struct chunk *c, const struct pixels *weights,
+                     int64_t part) {
   const struct carafe_shape *a = &s->args->shape;
-  const int64_t floats = carafe_div_up(a->C, s->args->part) * spread_ring_size(s);
-  s->totals = carafe_sums_are_long(a) ? s->ring + floats : NULL;
-  clear_floats(s->ring, s->totals != NULL ? 2 * floats : floats);
-  s->column = s->item->column;
+  const struct carafe_backward_plan *plan = &s->args->plan;
+  const struct carafe_general_scratch *scratch = s->scratch;
+  const int64_t K = a->K, r = (K - 1) / 2, channels = part * plan->part;
+  const int64_t all = carafe_div_up(carafe_min(plan->part, a->C - channels), VL);
+  const int64_t cuts = carafe_div_up(all, MOST_VECTORS), slots = carafe_slots(a);
+  struct sums t = {.slots = slots,
+                   .row = s->owned.begin % slots,
+                   .row_floats = carafe_sums_row_floats(s->args),
+                   .pixel = carafe_pixel_floats(plan),
+                   .rows = s->owned.end - s->owned.begin,
+                   .K = K};
+  const int64_t first_tap = (s->owned.begin - s->row + r) * K;
+  enum tile_kind kind;
+  for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
+    const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
+    const int64_t channel = channels + begin * VL;
+    t.ring = scratch->sums + part * sums_ring_floats(s) + c->group * carafe_padded(plan->part) +
+             begin * VL;
+    for (int64_t j = c->centres.begin; j < c->centres.end; j += tile_step(kind)) {
+      kind = tile_at(s, c, j, c->centres.end);
+      const int64_t i = j - c->centres.begin, first = j - r;
+      const int64_t seen = K + (kind == NEIGHBOURS ? CARAFE_TILE - 1 : 0);
+      t.begin = carafe_max(0, s->columns.begin - first);
+      t.end = carafe_min(seen, s->columns.end - first);
+      t.at = (first + t.begin - s->columns.begin) * t.pixel;
+      for (int e = 0; e < tile_pixels[kind]; e++) {
+        t.grad[e] = c->grads.at + i * c->grads.step + c->grads.offset[e] + channel;
+        t.weight[e] = weights->at + i * weights->step + weights->offset[e] + first_tap;
+      }
+      sums_functions[kind][vectors - 1](&t);
+    }
+    begin += vectors;
+  }
 }
 
-static struct carafe_rows ring_map(const struct spread *s) {
-  return (struct carafe_rows){.first = s->item->column,
-                              .group = carafe_padded(s->args->part),
-                              .pixel = s->item->groups * carafe_padded(s->args->part)};
+/* total += sum; sum = 0 */
+static void move_sums(float *total, float *sum, int64_t count) {
+  for (int64_t i = 0; i < count; i += VL) {
+    vf_store(total + i, vf_load(total + i) + vf_load(sum + i));
+    vf_store(sum + i, vf_set(0.0f));
+  }
 }
 
-static int64_t write_pixel(const struct spread *s, int64_t to, float *from, int64_t length) {
+/* Two-level sums: what was added to columns [begin, end) of the rows under the windows. */
+static void add_totals(const struct map_strip *s, int64_t begin, int64_t end) {
+  const struct carafe_general_scratch *scratch = s->scratch;
+  const int64_t pixel = carafe_pixel_floats(&s->args->plan), slots = carafe_slots(&s->args->shape);
+  const struct carafe_span columns = both_spans(s->columns, (struct carafe_span){begin, end});
+  for (int64_t part = 0; part < s->args->plan.parts && columns.begin < columns.end; part++) {
+    for (int64_t y = s->owned.begin; y < s->owned.end; y++) {
+      const int64_t at = part * sums_ring_floats(s) + y % slots * carafe_sums_row_floats(s->args) +
+                         (columns.begin - s->columns.begin) * pixel;
+      move_sums(scratch->totals + at, scratch->sums + at, (columns.end - columns.begin) * pixel);
+    }
+  }
+}
+
+/* STORE: channels of a group of a pixel, whose sums are complete. They become 0. */
+static void store_run(const struct map_strip *s, int64_t to, float *from, int64_t count) {
   void *grad_input = s->args->grad_input;
   const int is_half = s->args->shape.is_half;
   int64_t c = 0;
-  for (; c + VL <= length; c += VL) {
+  for (; c + VL <= count; c += VL) {
     vf_store_as(grad_input, to + c, vf_load(from + c), is_half);
     vf_store(from + c, vf_set(0.0f));
   }
-  if (c < length) {
-    vf_store_part_as(grad_input, to + c, vf_load(from + c), length - c, is_half);
-    vf_store(from + c, vf_set(0.0f));
-  }
-  return length;
+  if (c == count) return;
+  vf_store_part_as(grad_input, to + c, vf_load(from + c), count - c, is_half);
+  vf_store(from + c, vf_set(0.0f));
 }
 
-/* Columns [begin, end) of row y are complete: they are written, and cleared in the ring. */
-static void write_pixels(const struct spread *s, int64_t y, int64_t begin, int64_t end) {
+/* Row y, to which no window contributes any more. */
+static void store_sums(const struct map_strip *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_item *item = s->item;
-  const struct carafe_rows map = ring_map(s);
-  float *ring = s->totals != NULL ? s->totals : s->ring;
-  for (int64_t x = begin; x < end; x++) {
-    for (int64_t g = 0; g < item->groups; g++) {
-      int64_t to = (((item->n * a->H + y) * a->W + x) * a->G + item->group + g) * a->C;
-      for (int64_t c = 0; c < a->C; c += s->args->part) {
-        float *from =
-            ring_row(s, ring, c / s->args->part, y) + (x - map.first) * map.pixel + g * map.group;
-        to += write_pixel(s, to, from, carafe_min(s->args->part, a->C - c));
+  const struct carafe_backward_plan *plan = &s->args->plan;
+  const struct carafe_general_scratch *scratch = s->scratch;
+  const int64_t pixel = carafe_pixel_floats(plan), row = carafe_sums_row_floats(s->args);
+  for (int64_t part = 0; part < plan->parts; part++) {
+    const int64_t at = part * sums_ring_floats(s) + y % carafe_slots(a) * row;
+    const int64_t channel = part * plan->part, count = carafe_min(plan->part, a->C - channel);
+    if (scratch->totals != NULL) move_sums(scratch->totals + at, scratch->sums + at, row);
+    float *from = (scratch->totals != NULL ? scratch->totals : scratch->sums) + at;
+    for (int64_t x = s->columns.begin; x < s->columns.end; x++, from += pixel) {
+      const int64_t to = (((s->n * a->H + y) * a->W + x) * a->G + s->group) * a->C + channel;
+      for (int64_t g = 0; g < s->groups; g++) {
+        store_run(s, to + g * a->C, from + g * carafe_padded(plan->part), count);
       }
     }
-  }
-}
-
-/* total += part; part = 0 */
-static void move_sums(float *total, float *part, int64_t count) {
-  for (int64_t i = 0; i < count; i += VL) {
-    vf_store(total + i, vf_load(total + i) + vf_load(part + i));
-    vf_store(part + i, vf_set(0.0f));
-  }
-}
-
-/* Some chunks of the pixels of windows, and one part of the channels, of the segment [begin, end)
-   of window row item->row. */
-static void spread_chunks(const struct spread *s, int64_t part, struct carafe_span chunks,
-                          int64_t begin, int64_t end) {
-  const struct carafe_shape *a = &s->args->shape;
-  struct carafe_item item = *s->item;
-  item.channel = part * s->args->part;
-  item.length = carafe_min(s->args->part, a->C - item.channel);
-  struct carafe_rows map = ring_map(s);
-  struct line t = {.K = a->K,
-                   .columns = {item.column, item.column + item.columns},
-                   .map = &map,
-                   .values = (void *)s->args->grad_output,
-                   .is_half = a->is_half};
-  struct walk w = {.shape = a,
-                   .item = &item,
-                   .mask = s->args->mask,
-                   .weights = s->weights,
-                   .table = spread_lines,
-                   .row = item.row,
-                   .rows = rows_in_reach(s),
-                   .most_rows = a->K,
-                   .columns = SEGMENT,
-                   .chunks = chunks};
-  w.first_row = w.rows.begin;
-  for (int64_t y = w.rows.begin; y < w.rows.end; y++) {
-    map.row[y - w.rows.begin] = ring_row(s, s->ring, part, y);
-  }
-  walk_columns(&t, &w, begin, end);
-}
-
-/* What the segment gave to one part of the channels. */
-static void total_segment(const struct spread *s, int64_t part, int64_t begin, int64_t end) {
-  const struct carafe_item *item = s->item;
-  const int64_t r = (s->args->shape.K - 1) / 2, pixel = ring_map(s).pixel;
-  const int64_t left = carafe_max(begin - r - item->column, 0);
-  const int64_t right = carafe_min(end + r - item->column, item->columns);
-  const struct carafe_span rows = rows_in_reach(s);
-  for (int64_t y = rows.begin; y < rows.end && left < right; y++) {
-    move_sums(ring_row(s, s->totals, part, y) + left * pixel,
-              ring_row(s, s->ring, part, y) + left * pixel, (right - left) * pixel);
-  }
-}
-
-static void spread_segment(const struct spread *s, int64_t begin, int64_t end) {
-  const struct carafe_shape *a = &s->args->shape;
-  const int64_t all = carafe_chunks(a), most = CARAFE_PART_TERMS / (CARAFE_TILE * a->K);
-  const int64_t step = s->totals != NULL ? carafe_max(1, most) : all;
-  for (int64_t part = 0; part < carafe_div_up(a->C, s->args->part); part++) {
-    for (int64_t chunk = 0; chunk < all; chunk += step) {
-      const int64_t stop = carafe_min(all, chunk + step);
-      spread_chunks(s, part, (struct carafe_span){chunk, stop}, begin, end);
-      if (stop < all) total_segment(s, part, begin, end);
-    }
-  }
-}
-
-/* The row that leaves the reach of the windows, before column `end`. */
-static void write_columns(struct spread *s, int64_t end) {
-  const int64_t y = s->item->row - (s->args->shape.K - 1) / 2;
-  if (s->totals != NULL || y < s->begin || y >= s->end || s->column >= end) return;
-  write_pixels(s, y, s->column, end);
-  s->column = end;
-}
-
-/* After all segments of a window row: after the last row of all, everything is written. */
-static void end_row(struct spread *s, int is_last) {
-  const int64_t parts = carafe_div_up(s->args->shape.C, s->args->part);
-  const struct carafe_span rows = rows_in_reach(s);
-  const int64_t leaving = s->item->row - (s->args->shape.K - 1) / 2;
-  for (int64_t y = rows.begin; y < rows.end && s->totals != NULL; y++) {
-    for (int64_t part = 0; part < parts; part++) {
-      move_sums(ring_row(s, s->totals, part, y), ring_row(s, s->ring, part, y), spread_row_size(s));
-    }
-  }
-  const int64_t first = carafe_max(leaving, s->begin);
-  for (int64_t y = first; y < (is_last ? s->end : carafe_min(leaving + 1, s->end)); y++) {
-    write_pixels(s, y, s->column, s->item->column + s->item->columns);
-    s->column = s->item->column;
   }
 }
 

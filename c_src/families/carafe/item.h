@@ -57,29 +57,4 @@ MLUOP_INLINE int carafe_chunk(const struct carafe_shape *a, int64_t chunk, int64
   return (int)pixels;
 }
 
-/* The same for the numbers of a group's blocks; `pixel` is the window's first. */
-MLUOP_INLINE int carafe_chunk_blocks(const struct carafe_shape *a, int64_t chunk, int64_t pixel,
-                                     int64_t group, int64_t *block) {
-  const int pixels = carafe_chunk(a, chunk, block);
-  for (int e = 0; e < pixels; e++) block[e] = (pixel + block[e]) * a->G + group;
-  return pixels;
-}
-
-/* Does the rows [item.row, end) of a strip. */
-typedef void carafe_strip_function(const struct carafe_backward_args *args, struct carafe_item item,
-                                   int64_t end, float *scratch);
-
-/* The items [begin, end) of a backward, strip by strip. */
-static inline void carafe_do_strips(const struct carafe_backward_args *args, int64_t begin,
-                                    int64_t end, void *scratch, carafe_strip_function *do_strip) {
-  const int64_t rows = args->plan.rows;
-  while (begin < end) {
-    const struct carafe_item item = carafe_item_at(&args->shape, &args->plan, begin);
-    const int64_t stop = carafe_min(end, (begin / rows + 1) * rows);
-    const int64_t last = carafe_min(args->shape.H, item.row + stop - begin);
-    if (item.row < last) do_strip(args, item, last, scratch);
-    begin = stop;
-  }
-}
-
 #endif /* MLUOP_FAMILIES_CARAFE_ITEM_H_ */

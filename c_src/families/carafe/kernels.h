@@ -6,7 +6,6 @@
 
 MLUOP_KERNEL(carafe_forward);
 MLUOP_KERNEL(carafe_backward);
-MLUOP_KERNEL(carafe_backward_columns);
-MLUOP_KERNEL(carafe_backward_groups);
+MLUOP_KERNEL(carafe_backward_small);
 
 #endif /* MLUOP_FAMILIES_CARAFE_KERNELS_H_ */

@@ -5,6 +5,7 @@
 /* How the work of a call is cut into items, and on which way its tensors are read and written. */
 
 #include "core/internal.h"
+#include "families/carafe/backward_plan.h"
 #include "families/carafe/forward.h"
 
 /* Both expect shape and data of `args`, and set everything else there and in the job. */

@@ -1,120 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "families/carafe/backward_plan.h"
 #include "families/carafe/kernels.h"
 #include "families/carafe/plan.h"
 
-enum { MIN_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
+/* Of a multiply-add, in picoseconds. */
+enum { PRODUCT_COST = 19 };
 
-/* Where vectors hold groups: of those, and of a row of a window's taps times the channels. */
-enum { MIN_GROUPS = 8, GROUPS_TAPS = 112, GROUPS_TAPS_ONE = 48 };
+enum { BLOCK_CHANNELS = 256, MIN_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
 
-/* Where they hold columns: taps times channels again; and columns of a strip, of which all masks
-   of a row stay in the second cache. */
-enum { COLUMNS_TAPS = 75, COLUMNS_TAPS_ONE = 25, MOST_COLUMNS = 128 };
+/* Bytes of a chunk of grad_output that stay near until their second reader. */
+enum { SEGMENT_BYTES = 1 << 16, MIN_SEGMENT = 8, MOST_SEGMENT = 16 };
 
-/* Strips of columns are wide: each reads some of grad_output beside it. What their rows need (the
-   input under the windows, the sums that are not complete, grad_output) comes by in order, so that
-   a share of the last cache is enough for it. Where a strip begins does not depend on the number of
-   threads. */
-static void cut_strips(struct carafe_plan *plan, const struct carafe_shape *a, int64_t pixel,
-                       int threads) {
+/* Rounding errors grow with the length of a sum: an element of grad_input that gets more
+   contributions than these has them added up by so many first. */
+enum { SUM_TERMS = 1024 };
+
+enum { MOST_SMALL_CHANNELS = 64, SMALL_BYTES = 1 << 19 };
+
+static int64_t evenly(int64_t all, int64_t most) {
+  return mluop_div_up(all, mluop_div_up(all, most));
+}
+
+/* Strips of many rows, since each needs K - 1 rows beside its own. */
+static void cut_rows(struct carafe_backward_args *args, int threads) {
+  const struct carafe_shape *a = &args->shape;
   const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
-  plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
-  const int64_t column_bytes =
-      (2 * carafe_ring_rows(a) + a->S * a->S) * pixel * (int64_t)sizeof(float);
-  const int64_t columns = mluop_max(STRIP_BYTES / column_bytes - (a->K - 1), MIN_COLUMNS);
-  plan->columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
+  args->plan.rows = evenly(a->H, mluop_max(rows, 1));
 }
 
-static void plan_channels(struct carafe_backward_args *args, int threads) {
+static void plan_items(const struct carafe_backward_args *args, size_t scratch_bytes,
+                       struct mluop_job *job) {
   const struct carafe_shape *a = &args->shape;
-  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS);
-  struct carafe_plan *plan = &args->plan;
-  args->part = parts > 1 ? carafe_padded(mluop_div_up(a->C, parts)) : a->C;
-  *plan = (struct carafe_plan){.groups = 1, .part = a->C};
-  if (parts == 1) {
-    plan->groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
+  const struct carafe_backward_plan *plan = &args->plan;
+  const int64_t strips = a->N * mluop_div_up(a->H, plan->rows) * mluop_div_up(a->W, plan->columns) *
+                         mluop_div_up(a->G, plan->groups);
+  const int64_t products = plan->columns * plan->groups * a->C * a->S * a->S * a->K * a->K;
+  job->count = strips * plan->rows;
+  job->grain = mluop_grain(products * PRODUCT_COST);
+  job->schedule = MLUOP_STATIC;
+  job->scratch_bytes = scratch_bytes;
+}
+
+/* Columns are many, as windows beside a strip contribute to it: what its rows need comes by in
+   order, so that a share of the last cache is enough for it. Where a strip begins does not depend
+   on the number of threads. */
+static void plan_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_backward_args *args = vargs;
+  const struct carafe_shape *a = &args->shape;
+  struct carafe_backward_plan plan = {.groups = 1, .parts = mluop_div_up(a->C, BLOCK_CHANNELS)};
+  plan.part = plan.parts > 1 ? carafe_padded(mluop_div_up(a->C, plan.parts)) : a->C;
+  plan.parts = mluop_div_up(a->C, plan.part);
+  if (plan.parts == 1) {
+    plan.groups = mluop_min(a->G, mluop_max(1, BLOCK_CHANNELS / carafe_padded(a->C)));
   }
-  const int64_t pixel = plan->groups * mluop_div_up(a->C, args->part) * carafe_padded(args->part);
-  cut_strips(plan, a, pixel, threads);
+  const int64_t pixel = plan.groups * carafe_padded(a->C) * (int64_t)sizeof(float);
+  const int64_t column = (2 * carafe_slots(a) + a->S * a->S) * pixel;
+  plan.columns = evenly(a->W, mluop_max(STRIP_BYTES / column - (a->K - 1), MIN_COLUMNS));
+  const int64_t fit = SEGMENT_BYTES / (CARAFE_TILE * pixel);
+  plan.segment = mluop_max(MIN_SEGMENT, mluop_min(fit, MOST_SEGMENT));
+  const int64_t terms = a->K * a->S * a->S;
+  if (a->K * terms > SUM_TERMS) {
+    plan.total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
+    plan.total_chunks = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
+  }
+  args->plan = plan;
+  cut_rows(args, mluop_num_threads(machine));
+  struct mluop_arena arena = {NULL, 0};
+  carafe_general_layout(&arena, args);
+  plan_items(args, arena.used, job);
 }
 
-/* Vectors of groups take as many lanes as there are groups, padded, for each channel; vectors of
-   channels as many as there are channels, padded, for each group, and then some to add them up. A
-   vector of groups serves the pixels of one window only: of large ones, and if S is 1, it pays for
-   fewer channels. */
-static bool can_take_groups(const void *vargs, mluOpHandle_t machine) {
+static bool can_be_small(const void *vargs, mluOpHandle_t machine) {
   (void)machine;
   const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
-  return a->K <= CARAFE_GROUPS_K && !carafe_sums_are_long(a) && a->C <= CARAFE_BLOCK_CHANNELS;
+  return a->K <= CARAFE_SMALL_K && a->C <= MOST_SMALL_CHANNELS &&
+         a->K * a->S * a->S <= SUM_TERMS * CARAFE_TILE;
 }
 
-static bool are_many_groups(const void *vargs, mluOpHandle_t machine) {
-  (void)machine;
+/* Vectors of positions have no lanes that are not used, and need no sums across lanes. */
+static bool has_small_channels(const void *vargs, mluOpHandle_t machine) {
   const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
-  const int64_t most = a->S == 1 ? GROUPS_TAPS_ONE : GROUPS_TAPS;
-  return a->G >= MIN_GROUPS && a->K * a->C <= most &&
-         carafe_padded(a->G) * a->C <= a->G * CARAFE_PAD;
+  return a->C <= (a->G > 1 ? 2 * machine->vector_floats : 3 * machine->vector_floats / 2);
 }
 
-/* As many groups at once as have CARAFE_BLOCK_CHANNELS channels: masks are read and written in
-   memory's order, which is most of the work. */
-static void plan_groups(struct carafe_backward_args *args, int threads) {
-  const struct carafe_shape *a = &args->shape;
-  const int64_t most = carafe_padded(CARAFE_BLOCK_CHANNELS / a->C);
-  args->plan = (struct carafe_plan){.groups = mluop_min(a->G, most), .part = a->C};
-  cut_strips(&args->plan, a, carafe_groups_pixel(args), threads);
-}
-
-/* Vectors of columns need rows of some, and pay for fewer channels with large windows, and if S is
-   1. Of up to 4 channels, vectors of taps are better if large windows nearly fill them. */
-static bool can_take_columns(const void *vargs, mluOpHandle_t machine) {
-  (void)machine;
-  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
-  return !carafe_sums_are_long(a) && a->W >= CARAFE_PAD && a->C < CARAFE_PAD && a->K <= 7 &&
-         a->G * a->C <= CARAFE_BLOCK_CHANNELS;
-}
-
-static bool are_few_channels(const void *vargs, mluOpHandle_t machine) {
-  (void)machine;
-  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
-  const int64_t most = a->S == 1 ? COLUMNS_TAPS_ONE : COLUMNS_TAPS;
-  return a->K * a->C <= most && (a->C > CARAFE_NARROW || a->K <= 5);
-}
-
-static void plan_columns(struct carafe_backward_args *args, int threads) {
-  const struct carafe_shape *a = &args->shape;
-  args->plan = (struct carafe_plan){.groups = a->G, .part = a->C};
-  cut_strips(&args->plan, a, a->G * a->C, threads);
-  const int64_t columns = mluop_min(args->plan.columns, MOST_COLUMNS);
-  args->plan.columns = mluop_div_up(a->W, mluop_div_up(a->W, columns));
-}
-
-static void plan_groups_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_backward_args *args = vargs;
-  plan_groups(args, mluop_num_threads(machine));
-  mluop_carafe_share_out(&args->shape, &args->plan, carafe_groups_floats(args), job);
-}
-
-static void plan_columns_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_backward_args *args = vargs;
-  plan_columns(args, mluop_num_threads(machine));
-  mluop_carafe_share_out(&args->shape, &args->plan, carafe_columns_floats(args), job);
-}
-
-static void plan_channels_job(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+/* Where a column has vectors of groups, these are done one after the other, in the order of the
+   mask. Else weights of a row of windows are kept, which stay in the second cache if positions are
+   few: whole rows of some groups, or parts of rows. */
+static void plan_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_backward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  plan_channels(args, mluop_num_threads(machine));
-  const int64_t wide =
-      carafe_grads_size(args) + carafe_input_floats(args) + carafe_sums_floats(args);
-  const int64_t floats = carafe_weights_size(a) + mluop_max(wide, carafe_narrow_floats(args));
-  mluop_carafe_share_out(a, &args->plan, floats, job);
+  const int64_t taps = a->K * a->K, beside = a->K - 1, rings = 2 * carafe_slots(a) * a->C;
+  struct carafe_backward_plan plan = {.part = a->C, .parts = 1};
+  plan.spreads = a->G >= machine->vector_floats && taps * a->S * a->S <= SUM_TERMS;
+  const int64_t floats = plan.spreads ? rings : CARAFE_TILE * (taps + a->C) + rings;
+  const int64_t bytes = plan.spreads ? STRIP_BYTES : SMALL_BYTES;
+  const int64_t positions = bytes / (floats * (int64_t)sizeof(float));
+  const int64_t most = mluop_max(BLOCK_CHANNELS / a->C, CARAFE_PAD);
+  plan.groups = plan.spreads ? evenly(a->G, most) : a->G;
+  const int64_t pitch = carafe_small_pitch(&plan, plan.groups);
+  plan.columns =
+      evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, MIN_COLUMNS)));
+  plan.segment = plan.columns + beside;
+  const int64_t margin = carafe_padded(beside / 2 * pitch);
+  plan.plane = carafe_padded(margin + plan.segment * pitch + CARAFE_PAD) | CARAFE_PAD;
+  args->plan = plan;
+  cut_rows(args, mluop_num_threads(machine));
+  struct mluop_arena arena = {NULL, 0};
+  carafe_small_layout(&arena, args);
+  plan_items(args, arena.used, job);
 }
 
 static const struct mluop_way ways[] = {
-    {"groups", can_take_groups, are_many_groups, plan_groups_job, carafe_backward_groups},
-    {"columns", can_take_columns, are_few_channels, plan_columns_job, carafe_backward_columns},
-    {"general", NULL, NULL, plan_channels_job, carafe_backward}};
+    {"small_channels", can_be_small, has_small_channels, plan_small, carafe_backward_small},
+    {"general", NULL, NULL, plan_general, carafe_backward}};
 
 void mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
                                 struct mluop_job *job) {

@@ -19,6 +19,7 @@ struct prefetch {
   struct prefetch_area area[PREFETCH_AREAS];
   int areas;
   int64_t lines;    /* of all areas, about */
+  int64_t at_once;  /* lines of each time, if that is the same */
   int64_t row, run; /* of the last area, the next ones */
   const char *at, *end;
 };
@@ -44,6 +45,11 @@ static __attribute__((noinline)) int prefetch_next_run(struct prefetch *p) {
   p->row = 0;
   p->areas--;
   return 1;
+}
+
+/* All of it shall be prefetched in so many times. */
+static inline void prefetch_in(struct prefetch *p, int64_t times) {
+  p->at_once = carafe_div_up(p->lines, carafe_max(1, times));
 }
 
 static inline void prefetch_lines(struct prefetch *p, int64_t lines) {

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_BACKWARD_PLAN_H_
+#define MLUOP_FAMILIES_CARAFE_BACKWARD_PLAN_H_
+
+/* The call of a backward, how it is cut into items, and the memory that a thread works in. */
+
+#include "core/arena.h"
+#include "families/carafe/job.h"
+
+/* An item is a row of a strip of columns of the map, for a block of groups. */
+struct carafe_backward_plan {
+  int64_t groups;        /* of a block, all channels of each */
+  int64_t part, parts;   /* a group's channels: parts of at most so many, and how many parts */
+  int64_t columns, rows; /* of a strip */
+  int64_t segment;       /* windows of a row that are done together */
+  int64_t plane;         /* small_channels: floats of a channel of a row; */
+  int spreads;           /* and whether columns have vectors of groups */
+  int64_t total_rows;    /* two-level sums: 0, or rows of windows that are summed together; */
+  int64_t total_chunks;  /* and chunks of the pixels of a window */
+};
+
+struct carafe_backward_args {
+  struct carafe_shape shape;
+  const void *input, *mask, *grad_output;
+  void *grad_input, *grad_mask;
+  int large; /* the tensors exceed the caches */
+  struct carafe_backward_plan plan;
+};
+
+/* A thread keeps the rows of the map under its windows, and the sums of grad_input for them, in
+   rings of so many rows. */
+static inline int64_t carafe_slots(const struct carafe_shape *a) { return carafe_min(a->K, a->H); }
+
+/* With S == 1, tiles of 4 neighbours reach up to 3 columns beside the map. */
+static inline int64_t carafe_margin_columns(const struct carafe_shape *a) {
+  return a->S == 1 ? CARAFE_TILE - 1 : 0;
+}
+
+/* Floats of a pixel in the rings, of one part of the channels. */
+static inline int64_t carafe_pixel_floats(const struct carafe_backward_plan *plan) {
+  return plan->groups * carafe_padded(plan->part);
+}
+
+static inline int64_t carafe_input_row_floats(const struct carafe_backward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  return (carafe_min(a->W, args->plan.columns + a->K - 1) + 2 * carafe_margin_columns(a)) *
+         carafe_pixel_floats(&args->plan);
+}
+
+static inline int64_t carafe_sums_row_floats(const struct carafe_backward_args *args) {
+  return args->plan.columns * carafe_pixel_floats(&args->plan);
+}
+
+/* Runs that are listed at once, and taps of one. */
+enum { CARAFE_RUNS = 128, CARAFE_RUN_TAPS = 5 };
+
+/* Taps whose dot products are made together: where each is in the input, after the corner of the
+   window, and in the mask. */
+struct carafe_run {
+  int32_t place[CARAFE_RUN_TAPS + CARAFE_TILE - 1], tap[CARAFE_RUN_TAPS], taps;
+};
+
+/* Of the general kernel. Each ring has its rows part by part of the channels. */
+struct carafe_general_scratch {
+  float *input, *sums, *totals; /* totals: NULL if sums are made directly */
+  float *grads;                 /* of a chunk of pixels */
+  float *taps;                  /* their weights, or their grad_mask, if those are half */
+  struct carafe_run *runs;
+  int64_t *rows; /* of the input under a window: where they are in its ring */
+};
+
+static inline struct carafe_general_scratch carafe_general_layout(
+    struct mluop_arena *arena, const struct carafe_backward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_backward_plan *plan = &args->plan;
+  const int64_t rows = plan->parts * carafe_slots(a), pixels = plan->segment * CARAFE_TILE;
+  struct carafe_general_scratch s = {.totals = NULL};
+  s.input = mluop_take(arena, rows * carafe_input_row_floats(args), sizeof(float));
+  s.sums = mluop_take(arena, rows * carafe_sums_row_floats(args), sizeof(float));
+  if (plan->total_rows > 0) {
+    s.totals = mluop_take(arena, rows * carafe_sums_row_floats(args), sizeof(float));
+  }
+  s.grads = mluop_take(arena, pixels * plan->parts * carafe_padded(plan->part), sizeof(float));
+  s.taps = mluop_take(arena, a->is_half ? pixels * carafe_padded(a->K * a->K) : 0, sizeof(float));
+  s.runs = mluop_take(arena, CARAFE_RUNS, sizeof(struct carafe_run));
+  s.rows = mluop_take(arena, a->K, sizeof(int64_t));
+  return s;
+}
+
+/* small_channels: windows up to this size. */
+enum { CARAFE_SMALL_K = 11 };
+
+struct carafe_small_scratch {
+  float *input, *sums;    /* rings of rows, channel by channel */
+  float *weights, *grads; /* of a chunk of pixels, for a row of windows: tap by tap */
+  float *taps;            /* of a vector of windows */
+};
+
+/* Positions of a column of `groups` groups. */
+static inline int64_t carafe_small_pitch(const struct carafe_backward_plan *plan, int64_t groups) {
+  return plan->spreads ? carafe_padded(groups) : groups;
+}
+
+static inline struct carafe_small_scratch carafe_small_layout(
+    struct mluop_arena *arena, const struct carafe_backward_args *args) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t ring = carafe_slots(a) * a->C * args->plan.plane, taps = a->K * a->K;
+  struct carafe_small_scratch s;
+  s.input = mluop_take(arena, ring, sizeof(float));
+  s.sums = mluop_take(arena, ring, sizeof(float));
+  const int64_t plane = args->plan.spreads ? CARAFE_PAD : args->plan.plane;
+  s.weights = mluop_take(arena, taps * CARAFE_TILE * plane, sizeof(float));
+  s.grads = mluop_take(arena, a->C * CARAFE_TILE * plane, sizeof(float));
+  s.taps = mluop_take(arena, taps * CARAFE_TILE * CARAFE_PAD, sizeof(float));
+  return s;
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_BACKWARD_PLAN_H_ */

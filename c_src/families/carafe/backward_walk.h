@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_BACKWARD_WALK_H_
+#define MLUOP_FAMILIES_CARAFE_BACKWARD_WALK_H_
+
+/* The walk over a strip of the map, for both kernels of the backward: window row by window row,
+   segment by segment. A strip owns the grad_input of its pixels and the grad_mask of the windows
+   around them. To grad_input windows beside the strip contribute as well. */
+
+#include "families/carafe/backward_plan.h"
+#include "families/carafe/prefetch.h"
+
+struct map_strip {
+  const struct carafe_backward_args *args;
+  int64_t n, group, groups;
+  struct carafe_span rows, columns; /* that the strip owns */
+  struct carafe_span centres;       /* columns of the windows that contribute to it */
+  int64_t row;                      /* of the windows in turn */
+  struct carafe_span window, owned; /* rows of the map under them, and those that the strip owns */
+  struct prefetch prefetch;         /* what is needed after the segment in turn */
+  const void *scratch;              /* of the kernel */
+};
+
+/* What a kernel does: a strip begins; a row of the input comes under the windows; the windows of a
+   segment are done; to a row of grad_input nothing more will be added. */
+struct steps {
+  void (*begin_strip)(const struct map_strip *s);
+  void (*pack_row)(const struct map_strip *s, int64_t y);
+  void (*do_segment)(struct map_strip *s, struct carafe_span centres);
+  void (*store_row)(const struct map_strip *s, int64_t y);
+};
+
+static inline struct carafe_span both_spans(struct carafe_span a, struct carafe_span b) {
+  return (struct carafe_span){carafe_max(a.begin, b.begin), carafe_min(a.end, b.end)};
+}
+
+/* The first pixel of grad_output under the window around column j of the row in turn. */
+static inline int64_t pixel_of(const struct map_strip *s, int64_t j) {
+  const struct carafe_shape *a = &s->args->shape;
+  return ((s->n * a->H + s->row) * a->S * a->W + j) * a->S;
+}
+
+static inline void prefetch_pixels(const struct map_strip *s, struct prefetch *p,
+                                   const void *tensor, int64_t elements, int64_t pixel,
+                                   int64_t count, int64_t rows) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t bytes = elements * (a->is_half ? 2 : 4);
+  prefetch_add(
+      p, (struct prefetch_area){.first = (const char *)tensor + (pixel * a->G + s->group) * bytes,
+                                .bytes = s->groups * bytes,
+                                .count = count,
+                                .step = a->G * bytes,
+                                .rows = rows,
+                                .row_step = a->S * a->W * a->G * bytes});
+}
+
+/* While a segment is done: what the next one needs; and, of the same columns, the row of the input
+   that is packed next and the row of grad_input that is stored next. */
+static inline void prefetch_after(struct map_strip *s, struct carafe_span segment, int masks) {
+  const struct carafe_backward_args *args = s->args;
+  const struct carafe_shape *a = &args->shape;
+  const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K, row_end = s->centres.end;
+  struct prefetch *p = &s->prefetch;
+  *p = (struct prefetch){.areas = 0};
+  if (!args->large) return;
+  const struct carafe_span own = both_spans(segment, s->columns);
+  const int64_t corner = s->n * a->H * a->W + own.begin, above = s->row - r, below = s->row + r + 1;
+  if (own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
+    prefetch_pixels(s, p, args->grad_input, a->C, corner + above * a->W, own.end - own.begin, 1);
+  }
+  struct map_strip next = *s;
+  const int64_t begin = segment.end < row_end ? segment.end : s->centres.begin;
+  if (segment.end == row_end) next.row++;
+  const int64_t count = carafe_min(args->plan.segment, row_end - begin) * S;
+  const int64_t pixel = pixel_of(&next, begin);
+  if (next.row < carafe_min(a->H, s->rows.end + r)) {
+    if (masks) prefetch_pixels(s, p, args->mask, taps, pixel, count, S);
+    prefetch_pixels(s, p, args->grad_output, a->C, pixel, count, S);
+  }
+  if (masks && next.row >= s->rows.begin && next.row < s->rows.end) {
+    prefetch_pixels(s, p, args->grad_mask, taps, pixel, count, S);
+  }
+  if (below < carafe_min(a->H, s->rows.end + r)) {
+    prefetch_pixels(s, p, args->input, a->C, corner - own.begin + segment.begin + below * a->W,
+                    segment.end - segment.begin, 1);
+  }
+}
+
+static inline void walk_strip(struct map_strip *s, const struct steps *steps) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t r = (a->K - 1) / 2, below = carafe_min(a->H, s->rows.end + r);
+  int64_t packed = 0;
+  steps->begin_strip(s);
+  for (s->row = carafe_max(0, s->rows.begin - r); s->row < below; s->row++) {
+    s->window = carafe_window(s->row, a->K, a->H);
+    s->owned = both_spans(s->window, s->rows);
+    if (s->row >= s->rows.begin && s->row < s->rows.end) {
+      packed = carafe_max(packed, s->window.begin);
+      for (; packed < s->window.end; packed++) steps->pack_row(s, packed);
+    }
+    for (int64_t j = s->centres.begin; j < s->centres.end; j += s->args->plan.segment) {
+      const struct carafe_span segment = {j, carafe_min(j + s->args->plan.segment, s->centres.end)};
+      steps->do_segment(s, segment);
+    }
+    const int64_t stop = s->row + 1 == below ? s->rows.end : s->row - r + 1;
+    for (int64_t y = carafe_max(s->row - r, s->rows.begin); y < carafe_min(stop, s->rows.end); y++)
+      steps->store_row(s, y);
+  }
+}
+
+/* The items [begin, end). Items of one strip differ in their row alone. */
+static inline void walk_items(const struct carafe_backward_args *args, int64_t begin, int64_t end,
+                              const void *scratch, const struct steps *steps) {
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_backward_plan *plan = &args->plan;
+  const int64_t r = (a->K - 1) / 2, blocks = carafe_div_up(a->G, plan->groups);
+  const int64_t tiles = carafe_div_up(a->W, plan->columns);
+  const int64_t bands = carafe_div_up(a->H, plan->rows);
+  for (int64_t stop; begin < end; begin = stop) {
+    const int64_t strip = begin / plan->rows, tile = strip / blocks % tiles;
+    const int64_t band = strip / blocks / tiles;
+    stop = carafe_min(end, (strip + 1) * plan->rows);
+    struct map_strip s = {.args = args, .n = band / bands, .scratch = scratch};
+    s.group = strip % blocks * plan->groups;
+    s.groups = carafe_min(plan->groups, a->G - s.group);
+    s.rows.begin = band % bands * plan->rows + begin % plan->rows;
+    s.rows.end = carafe_min(a->H, s.rows.begin + stop - begin);
+    s.columns.begin = tile * plan->columns;
+    s.columns.end = carafe_min(a->W, s.columns.begin + plan->columns);
+    s.centres.begin = carafe_max(0, s.columns.begin - r);
+    s.centres.end = carafe_min(a->W, s.columns.end + r);
+    if (s.rows.begin < s.rows.end) walk_strip(&s, steps);
+  }
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_BACKWARD_WALK_H_ */

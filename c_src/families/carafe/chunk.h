@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_CHUNK_H_
+#define MLUOP_FAMILIES_CARAFE_CHUNK_H_
+
+/* PACK: a chunk is up to 4 of the pixels under a window, for the windows of a segment, and one
+   group. Its gradients and weights are read where they are, if they are whole vectors of floats,
+   or else packed into a buffer of such. */
+
+#include "families/carafe/backward_walk.h"
+#include "families/carafe/pack.h"
+
+/* Elements of pixel e of the window around column j are at `at` + (j - begin) * step + offset[e].
+ */
+struct pixels {
+  float *at;
+  int64_t step, offset[CARAFE_TILE];
+};
+
+/* The pixels of a tile share a window, or are 4 neighbours in a row, whose windows overlap. */
+enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS, TILE_KINDS };
+
+static const int tile_pixels[TILE_KINDS] = {1, 3, 4, 4};
+
+struct chunk {
+  struct carafe_span centres; /* of the segment */
+  int64_t first;              /* the first pixel of all, and of the others ... */
+  int64_t offset[CARAFE_TILE];
+  int pixels;    /* ... of a window, so many; with S == 1, of neighbours */
+  int64_t group; /* of the strip */
+  struct pixels grads;
+};
+
+static struct chunk chunk_at(const struct map_strip *s, struct carafe_span centres, int64_t group,
+                             int64_t number) {
+  const struct carafe_shape *a = &s->args->shape;
+  struct chunk c = {.centres = centres, .first = pixel_of(s, centres.begin), .group = group};
+  c.pixels = carafe_chunk(a, number, c.offset);
+  if (a->S > 1) return c;
+  for (int e = 0; e < CARAFE_TILE; e++) c.offset[e] = e;
+  return c;
+}
+
+/* The tile that begins at window `j`, before `end`. Windows of one tap do not overlap. */
+static enum tile_kind tile_at(const struct map_strip *s, const struct chunk *c, int64_t j,
+                              int64_t end) {
+  if (s->args->shape.S > 1) return c->pixels == 3 ? THREE : c->pixels == 4 ? FOUR : ONE;
+  return s->args->shape.K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS : ONE;
+}
+
+/* From a tile to the next one, in windows. */
+static int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? CARAFE_TILE : 1; }
+
+/* Where `length` elements of each pixel of a chunk are in a tensor of as many for each group. */
+static struct pixels pixels_in(const struct map_strip *s, const struct chunk *c, const void *tensor,
+                               int64_t length) {
+  const struct carafe_shape *a = &s->args->shape;
+  struct pixels p = {.step = a->S * a->G * length};
+  p.at = (float *)tensor + (c->first * a->G + s->group + c->group) * length;
+  for (int e = 0; e < CARAFE_TILE; e++) p.offset[e] = c->offset[e] * a->G * length;
+  return p;
+}
+
+/* The same in a buffer, where `length` elements of each stand side by side. */
+static struct pixels pixels_of_buffer(const struct map_strip *s, const struct chunk *c,
+                                      float *buffer, int64_t length) {
+  const int64_t pixels = s->args->shape.S > 1 ? c->pixels : 1;
+  struct pixels p = {.at = buffer, .step = pixels * length};
+  for (int e = 0; e < CARAFE_TILE; e++) p.offset[e] = e * length;
+  return p;
+}
+
+/* `length` elements of each pixel of a tensor, as floats: where they are if that is so `in_place`,
+   or else in `buffer`, padded to whole vectors. */
+static struct pixels pack_pixels(const struct map_strip *s, const struct chunk *c,
+                                 const void *tensor, int64_t length, int in_place, float *buffer) {
+  const struct carafe_shape *a = &s->args->shape;
+  if (in_place) return pixels_in(s, c, tensor, length);
+  const struct pixels to = pixels_of_buffer(s, c, buffer, carafe_padded(length));
+  for (int64_t j = 0; j < c->centres.end - c->centres.begin; j++) {
+    for (int e = 0; e < (a->S > 1 ? c->pixels : 1); e++) {
+      const int64_t pixel = c->first + j * a->S + c->offset[e];
+      carafe_pack_run(to.at + j * to.step + to.offset[e], tensor,
+                      (pixel * a->G + s->group + c->group) * length, length, a->is_half);
+    }
+  }
+  return to;
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_CHUNK_H_ */

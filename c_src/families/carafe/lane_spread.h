@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_LANE_SPREAD_H_
+#define MLUOP_FAMILIES_CARAFE_LANE_SPREAD_H_
+
+/* grad_input of small_channels where columns have vectors of groups: what the pixels of a chunk
+   contribute to the pixels of the map under their window is added in memory. */
+
+#include "families/carafe/lane_dots.h"
+
+/* Channels whose gradients stay in registers. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { SPREAD_CHANNELS = 4 };
+#else
+enum { SPREAD_CHANNELS = 2 };
+#endif
+
+/* Columns [begin, end) and `rows` rows of the window are in the strip. */
+struct lane_spread {
+  const float *weights,
+      *grads;         /* tap or channel t of pixel e is number 4 * t + e; tap: of `rows` */
+  float *const *sums; /* of column `begin` of each row */
+  int64_t K, channels, begin, end, rows;
+  int64_t column, unit; /* of sums, to the next column and channel */
+};
+
+MLUOP_INLINE void spread_channels(const struct lane_spread *t, int64_t channel, int pixels,
+                                  int count) {
+  const int64_t unit = t->unit, column = t->column, skip = t->K - (t->end - t->begin);
+  vf grad[CARAFE_TILE][SPREAD_CHANNELS];
+  MLUOP_UNROLL for (int i = 0; i < count; i++) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      grad[e][i] = vf_load(t->grads + ((channel + i) * CARAFE_TILE + e) * VL);
+    }
+  }
+  const float *weights = t->weights + t->begin * CARAFE_TILE * VL;
+  for (int64_t y = 0; y < t->rows; y++, weights += skip * CARAFE_TILE * VL) {
+    float *sums = t->sums[y] + channel * unit;
+    for (int64_t kw = t->begin; kw < t->end; kw++, sums += column) {
+      vf sum[SPREAD_CHANNELS];
+      MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_load(sums + i * unit);
+      MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+        const vf w = vf_pin(vf_load(weights + e * VL));
+        MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_fma(w, grad[e][i], sum[i]);
+      }
+      MLUOP_UNROLL for (int i = 0; i < count; i++) vf_store(sums + i * unit, sum[i]);
+      weights += CARAFE_TILE * VL;
+    }
+  }
+}
+
+MLUOP_INLINE void spread_tile(const struct lane_spread *t, int pixels) {
+  int64_t c = 0;
+  for (; c + SPREAD_CHANNELS <= t->channels; c += SPREAD_CHANNELS) {
+    spread_channels(t, c, pixels, SPREAD_CHANNELS);
+  }
+  for (; c < t->channels; c++) spread_channels(t, c, pixels, 1);
+}
+
+typedef void lane_spread_function(const struct lane_spread *t);
+
+static void lane_spread_1(const struct lane_spread *t) { spread_tile(t, 1); }
+static void lane_spread_3(const struct lane_spread *t) { spread_tile(t, 3); }
+static void lane_spread_4(const struct lane_spread *t) { spread_tile(t, 4); }
+
+/* By pixels - 1. */
+static lane_spread_function *const lane_spread_functions[CARAFE_TILE] = {
+    lane_spread_1, 0, lane_spread_3, lane_spread_4};
+
+#endif /* MLUOP_FAMILIES_CARAFE_LANE_SPREAD_H_ */

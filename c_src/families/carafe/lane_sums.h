@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_LANE_SUMS_H_
+#define MLUOP_FAMILIES_CARAFE_LANE_SUMS_H_
+
+/* grad_input of small_channels: what the pixels of a chunk contribute to VL positions of some rows
+   of the map, for some channels. It is added up in registers over K columns of windows, and in
+   memory once. */
+
+#include "families/carafe/backward_walk.h"
+
+/* Rows and channels at once: of 32 registers, 5 x 4 hold sums. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { LANE_ROWS = 5, LANE_CHANNELS = 4 };
+#else
+enum { LANE_ROWS = 5, LANE_CHANNELS = 2 };
+#endif
+
+struct lane_sums {
+  const float *weights, *grads; /* of the window whose tap 0 of a row is on the first position */
+  float *sums[LANE_ROWS];
+  int64_t K, channels;
+  int64_t weights_unit, grads_unit, sums_unit; /* from a pixel to the next; from a channel */
+  int64_t weights_column, grads_column;        /* from a column to the next */
+};
+
+/* The window with tap kw on a position lies kw columns before the one with tap 0 there. */
+MLUOP_INLINE void add_lanes(const struct lane_sums *t, int64_t channel, int pixels, int rows,
+                            int channels) {
+  const int64_t unit = t->grads_unit, weights_unit = t->weights_unit;
+  const int64_t tap_step = CARAFE_TILE * weights_unit, row_step = t->K * tap_step;
+  vf sum[LANE_ROWS][LANE_CHANNELS];
+  MLUOP_UNROLL for (int y = 0; y < rows; y++) {
+    MLUOP_UNROLL for (int c = 0; c < channels; c++) sum[y][c] = vf_set(0.0f);
+  }
+  const float *weights = t->weights, *grads = t->grads + channel * CARAFE_TILE * unit;
+  for (int64_t kw = 0; kw < t->K; kw++) {
+    for (int64_t e = 0; e < pixels; e++) {
+      vf grad[LANE_CHANNELS];
+      MLUOP_UNROLL for (int c = 0; c < channels; c++) {
+        grad[c] = vf_pin(vf_load(grads + (c * CARAFE_TILE + e) * unit));
+      }
+      MLUOP_UNROLL for (int y = 0; y < rows; y++) {
+        const vf w = vf_pin(vf_load(weights + e * weights_unit + y * row_step));
+        MLUOP_UNROLL for (int c = 0; c < channels; c++) sum[y][c] = vf_fma(w, grad[c], sum[y][c]);
+      }
+    }
+    weights += tap_step - t->weights_column;
+    grads -= t->grads_column;
+  }
+  MLUOP_UNROLL for (int y = 0; y < rows; y++) {
+    MLUOP_UNROLL for (int c = 0; c < channels; c++) {
+      float *to = t->sums[y] + (channel + c) * t->sums_unit;
+      vf_store(to, vf_load(to) + sum[y][c]);
+    }
+  }
+}
+
+MLUOP_INLINE void add_channels(const struct lane_sums *t, int pixels, int rows) {
+  int64_t c = 0;
+  for (; c + LANE_CHANNELS <= t->channels; c += LANE_CHANNELS) {
+    add_lanes(t, c, pixels, rows, LANE_CHANNELS);
+  }
+  if (LANE_CHANNELS > 2 && t->channels - c == 3) add_lanes(t, c, pixels, rows, LANE_CHANNELS - 1);
+  if (LANE_CHANNELS > 2 && t->channels - c == 2) add_lanes(t, c, pixels, rows, 2);
+  if (t->channels - c == 1) add_lanes(t, c, pixels, rows, 1);
+}
+
+typedef void lane_sums_function(const struct lane_sums *t, int pixels);
+
+#define LANE_SUMS(rows)                                                 \
+  static void lane_sums_##rows(const struct lane_sums *t, int pixels) { \
+    add_channels(t, pixels, rows);                                      \
+  }
+LANE_SUMS(1)
+LANE_SUMS(2)
+LANE_SUMS(3)
+LANE_SUMS(4)
+LANE_SUMS(5)
+
+/* By rows - 1. */
+static lane_sums_function *const lane_sums_functions[LANE_ROWS] = {
+    lane_sums_1, lane_sums_2, lane_sums_3, lane_sums_4, lane_sums_5};
+
+#endif /* MLUOP_FAMILIES_CARAFE_LANE_SUMS_H_ */
