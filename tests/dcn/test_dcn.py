@@ -86,6 +86,7 @@ FORMS = {
     "depthwise": ((1, 9, 9, 33), 33, (3, 3), {"pad": 1, "conv_group": 33}),
     "a group for each channel": ((1, 5, 6, 7), 8, (3, 3), {"pad": 1, "deformable_group": 7}),
     "many channels": ((1, 5, 6, 300), 70, (3, 3), {"pad": 1}),
+    "more channels than a block has columns": ((1, 4, 5, 600), 5, (3, 3), {"pad": 1}),
     "many outputs": ((1, 5, 6, 20), 300, (3, 3), {"pad": 1}),
     "more outputs than a block has": ((1, 3, 4, 5), 1100, (3, 3), {"pad": 1}),
     "lines longer than a block": ((1, 5, 130, 6), 7, (3, 3), {"pad": 1}),

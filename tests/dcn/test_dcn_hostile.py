@@ -151,6 +151,7 @@ GUARDED = {
     "odd channels": ((2, 5, 4, 17), 33, (3, 2), {"pad": 1}),
     "groups": ((1, 6, 5, 30), 15, (3, 3), {"deformable_group": 2, "conv_group": 5}),
     "vectors": ((1, 4, 5, 64), 48, (3, 3), {"pad": 2, "stride": 2}),
+    "many channels": ((1, 4, 5, 700), 3, (3, 3), {"pad": 1}),
 }
 
 

@@ -157,10 +157,11 @@ static inline void dcn_set_pieces(const struct dcn_shape *s, int64_t channel, in
   }
 }
 
-/* At most so many samples has a pixel in `columns` columns. */
-static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t columns) {
+/* At most so many samples has a pixel in `columns` columns, of which each tap has one for each of
+   `channels` channels. */
+static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t columns,
+                                       int64_t channels) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t channels = dcn_group_channels(s);
   const int64_t groups = dcn_least(channels, channels * s->deformable_groups / s->C + 2);
   return dcn_least(dcn_taps(s), columns / channels + 2) * groups;
 }
@@ -173,9 +174,9 @@ struct dcn_samples_memory {
 };
 
 static inline struct dcn_samples_memory dcn_samples_memory(const struct dcn_args *a,
-                                                           int64_t columns,
+                                                           int64_t columns, int64_t channels,
                                                            struct mluop_arena *arena) {
-  const int64_t samples = dcn_most_samples(a, columns);
+  const int64_t samples = dcn_most_samples(a, columns, channels);
   struct dcn_samples_memory m;
   m.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples, DCN_LANES), sizeof(*m.places));
   m.pieces = mluop_take(arena, samples, sizeof(*m.pieces));
@@ -190,7 +191,8 @@ struct dcn_forward_memory {
 
 static inline struct dcn_forward_memory dcn_forward_memory(const struct dcn_args *a,
                                                            struct mluop_arena *arena) {
-  struct dcn_forward_memory m = {.samples = dcn_samples_memory(a, a->plan.depth, arena)};
+  struct dcn_forward_memory m = {
+      .samples = dcn_samples_memory(a, a->plan.depth, dcn_group_channels(&a->shape), arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.sums = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
@@ -204,7 +206,8 @@ struct dcn_weight_memory {
 
 static inline struct dcn_weight_memory dcn_weight_memory(const struct dcn_args *a,
                                                          struct mluop_arena *arena) {
-  struct dcn_weight_memory m = {.samples = dcn_samples_memory(a, a->plan.depth, arena)};
+  struct dcn_weight_memory m = {
+      .samples = dcn_samples_memory(a, a->plan.depth, dcn_group_channels(&a->shape), arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.grads = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
@@ -221,7 +224,7 @@ struct dcn_data_memory {
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
   const int64_t columns = a->plan.taps * a->plan.unit;
-  struct dcn_data_memory m = {.samples = dcn_samples_memory(a, columns, arena)};
+  struct dcn_data_memory m = {.samples = dcn_samples_memory(a, columns, a->plan.unit, arena)};
   m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
   m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));
