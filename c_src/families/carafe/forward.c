@@ -94,7 +94,7 @@ static void sum_small_groups(struct walk *w, struct tiles *t, struct weights *we
       small_functions[stop - first - 1][w->small.log](t, &w->small);
     }
     weights->first += a->S * weights->pixel;
-    if (t->before == NULL) pack_ahead(&w->ring, 1);
+    pack_ahead(&w->ring, 1);
   }
 }
 
@@ -131,9 +131,8 @@ static void prefetch_next(struct walk *w, struct tiles *t, struct carafe_span co
   const int64_t vectors = lanes > 0 ? carafe_div_up(item->groups * lanes, VL)
                                     : item->groups * carafe_div_up(item->length, VECTORS * VL);
   const int64_t windows = S == 1 && lanes == 0 ? carafe_div_up(count, PIXELS) : count * chunks;
-  const int64_t parts = carafe_div_up(carafe_ring_rows(a), carafe_sum_rows(a));
-  const int64_t times =
-      lanes > 0 && lanes < SPREAD_LANES ? carafe_max(1, taps / SPREAD_TAPS) : parts;
+  const int64_t parts = carafe_div_up(carafe_ring_rows(a), carafe_sum_rows(w->args));
+  const int64_t times = lanes > 0 ? carafe_max(1, taps / prefetch_taps(lanes)) : parts;
   t->prefetched = carafe_div_up(w->prefetch.lines, vectors * windows * times);
 }
 
@@ -141,7 +140,7 @@ static void prefetch_next(struct walk *w, struct tiles *t, struct carafe_span co
 static void sum_segment(struct walk *w, struct tiles *t, struct carafe_span columns) {
   const struct carafe_shape *a = &w->args->shape;
   const struct carafe_span under = carafe_window(w->ring.item.row, a->K, a->H);
-  const int64_t most = carafe_sum_rows(a);
+  const int64_t most = carafe_sum_rows(w->args);
   prefetch_next(w, t, columns);
   for (int64_t y = under.begin; y < under.end; y += most) {
     t->begin = columns.begin;

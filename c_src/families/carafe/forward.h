@@ -16,16 +16,19 @@ struct carafe_forward_args {
   int pack_weights; /* they are halves, or those of a group are far from each other in memory */
 };
 
-/* Rounding errors grow with the length of a sum: the forward operator makes longer ones of sums of
-   about this length, some rows of a window each. */
+/* Rounding errors grow with the length of a sum: longer ones are made in two levels, as sums of
+   sums of about this length. */
 enum { CARAFE_SUM_LENGTH = 128, CARAFE_FORWARD_K = 45 };
 
-static inline int64_t carafe_sum_rows(const struct carafe_shape *shape) {
-  return carafe_max(1, CARAFE_SUM_LENGTH / shape->K);
+/* Rows of a window that are summed at once. Groups of few channels add up two levels in registers.
+ */
+static inline int64_t carafe_sum_rows(const struct carafe_forward_args *args) {
+  const int64_t K = args->shape.K;
+  return args->plan.lanes > 0 ? K : carafe_max(1, CARAFE_SUM_LENGTH / K);
 }
 
-static inline int carafe_sums_in_parts(const struct carafe_shape *shape) {
-  return carafe_ring_rows(shape) > carafe_sum_rows(shape);
+static inline int carafe_sums_in_parts(const struct carafe_forward_args *args) {
+  return carafe_ring_rows(&args->shape) > carafe_sum_rows(args);
 }
 
 /* Rows that a ring holds: those under a window, and the one that is packed meanwhile. */
@@ -39,14 +42,16 @@ enum { CARAFE_PACKED_WEIGHTS = 1 << 14 };
 /* Weights of a pixel that are used together. */
 static inline int64_t carafe_pixel_weights(const struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
-  return args->plan.groups * carafe_min(a->K, carafe_sum_rows(a)) * a->K;
+  return args->plan.groups * carafe_min(a->K, carafe_sum_rows(args)) * a->K;
 }
 
 static inline int64_t carafe_segment(const struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = a->S * a->S, weights = pixels * carafe_pixel_weights(args);
-  int64_t most = carafe_min(CARAFE_SEGMENT, CARAFE_PACKED_WEIGHTS / weights);
-  if (carafe_sums_in_parts(a)) most = carafe_min(most, CARAFE_SEGMENT / pixels);
+  int64_t most = CARAFE_SEGMENT;
+  if (carafe_sums_in_parts(args)) most = carafe_max(CARAFE_TILE, most / pixels);
+  if (args->pack_weights || args->plan.lanes > 0)
+    most = carafe_min(most, CARAFE_PACKED_WEIGHTS / weights);
   return a->S == 1 ? carafe_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE)
                    : carafe_max(1, most);
 }
@@ -60,7 +65,7 @@ struct carafe_forward_memory {
 /* Floats after the weights of a segment that groups of few channels may read: of the groups that
    the last vector has room for, and of three taps. */
 static inline int64_t carafe_overread(const struct carafe_shape *shape) {
-  return CARAFE_PAD * carafe_min(shape->K, carafe_sum_rows(shape)) * shape->K + 3;
+  return CARAFE_PAD * shape->K * shape->K + 3;
 }
 
 static inline struct carafe_forward_memory carafe_lay_out(const struct carafe_forward_args *args,
@@ -73,7 +78,7 @@ static inline struct carafe_forward_memory carafe_lay_out(const struct carafe_fo
       arena, carafe_ring_slots(a) * carafe_ring_columns(a, &args->plan) * pixel, sizeof(float));
   memory.weights =
       mluop_take(arena, args->pack_weights || args->plan.lanes > 0 ? weights : 0, sizeof(float));
-  memory.totals = mluop_take(arena, carafe_sums_in_parts(a) ? pixels * pixel : 0, sizeof(float));
+  memory.totals = mluop_take(arena, carafe_sums_in_parts(args) ? pixels * pixel : 0, sizeof(float));
   return memory;
 }
 

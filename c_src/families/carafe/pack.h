@@ -171,7 +171,7 @@ static inline struct weights pack_weights(const struct ring *ring, float *memory
   if (!args->pack_weights && (safe || !small)) {
     return (struct weights){(const float *)args->mask + at + tap, row, a->G * taps, taps};
   }
-  const int parts = a->K > carafe_sum_rows(a);
+  const int parts = a->K > carafe_sum_rows(args);
   const int64_t count = parts ? rows * a->K : taps;
   float *to = memory;
   for (int64_t u = 0; u < S; u++) {

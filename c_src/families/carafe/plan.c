@@ -12,6 +12,9 @@ enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19 };
    is left out. */
 enum { MOST_CHANNELS = 1024 };
 
+/* Of a column of small groups. */
+enum { MOST_WEIGHTS = 1 << 20 };
+
 /* Strips of many rows, since each needs K - 1 rows beside its own. A ring of the rows under its
    windows, of as many columns as a strip has, stays in the second-level cache. */
 static void cut_strips(struct carafe_forward_args *args, int threads) {
@@ -73,12 +76,16 @@ static bool fills_vectors(const void *vargs, mluOpHandle_t machine) {
   return a->G > 1 && a->G * lanes_of(a) > machine->vector_floats / 4;
 }
 
-/* The groups of a pixel are done together, or in about equal blocks. */
+/* The groups of a pixel are done together, or in about equal blocks of whole vectors, so that there
+   is room for the weights of a column. */
 static void plan_small_channels(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   args->plan = (struct carafe_plan){.part = a->C, .lanes = lanes_of(a)};
-  const int64_t blocks = mluop_div_up(a->G * args->plan.lanes, CARAFE_BLOCK_CHANNELS);
+  const int64_t column = a->S * a->S * a->K * a->K * CARAFE_PAD;
+  const int64_t room = mluop_max(CARAFE_PAD, MOST_WEIGHTS / column * args->plan.lanes);
+  const int64_t blocks =
+      mluop_div_up(a->G * args->plan.lanes, mluop_min(CARAFE_BLOCK_CHANNELS, room));
   const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->plan.lanes);
   args->plan.groups = mluop_min(a->G, floats / args->plan.lanes);
   args->pack_weights = a->is_half;

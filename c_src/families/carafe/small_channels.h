@@ -14,17 +14,17 @@
 
 enum { MAX_LANES = CARAFE_PAD };
 
-/* Vectors of many groups have so many weights that those of the next ones are prefetched every few
-   taps: all at once, they would hold up the loads in between. */
-enum { SPREAD_LANES = 4, SPREAD_TAPS = 8 };
+/* Weights that come later are prefetched every so many taps, the more often the more groups are in
+   a vector: all at once, they would hold up the loads in between. */
+static inline int64_t prefetch_taps(int64_t lanes) { return lanes < 4 ? 8 : 32; }
 
-/* The taps of a window, or of some rows of it, that are on the map: as runs of weights that are
-   neighbours, and where the packed pixels are, in floats from the first one. */
+/* The taps of a window that are on the map: as runs of weights that are neighbours, each summed on
+   its own, and where the packed pixels are, in floats from the first one. */
 struct taps {
   const float *row; /* what they have been listed for */
   int64_t rows, begin, columns;
   int64_t runs, first[CARAFE_FORWARD_K], count[CARAFE_FORWARD_K];
-  int64_t at[CARAFE_SUM_LENGTH + CARAFE_FORWARD_K];
+  int64_t at[CARAFE_FORWARD_K * CARAFE_FORWARD_K];
 };
 
 static void list_taps(struct taps *taps, const struct tiles *t, const struct columns *under) {
@@ -37,14 +37,15 @@ static void list_taps(struct taps *taps, const struct tiles *t, const struct col
   taps->begin = under->begin;
   taps->columns = under->count;
   taps->runs = 0;
-  int64_t *at = taps->at;
+  int64_t *at = taps->at, last = CARAFE_SUM_LENGTH;
   for (int64_t i = 0; i < t->row_count; i++) {
     for (int64_t x = 0; x < under->count; x++) *at++ = t->rows[i] - t->rows[0] + x * t->column;
-    if (i > 0 && under->count == t->K) {
-      taps->count[0] += t->K;
+    if (under->count == t->K && last + t->K <= CARAFE_SUM_LENGTH) {
+      last += t->K;
+      taps->count[taps->runs - 1] = last;
     } else {
       taps->first[taps->runs] = i * t->K + under->begin;
-      taps->count[taps->runs++] = under->count;
+      taps->count[taps->runs++] = last = under->count;
     }
   }
 }
@@ -90,24 +91,26 @@ MLUOP_INLINE void sum_taps(vf total[PIXELS], const struct tiles *t, const struct
                            const float *x, const float *const *weights, int64_t step, int pixels,
                            int lanes) {
   const int64_t *at = taps->at;
-  vf sum[PIXELS][4];
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    MLUOP_UNROLL for (int q = 0; q < 4; q++) sum[e][q] = vf_set(0.0f);
-  }
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) total[e] = vf_set(0.0f);
   for (int64_t i = 0; i < taps->runs; i++) {
+    vf sum[PIXELS][4];
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int q = 0; q < 4; q++) sum[e][q] = vf_set(0.0f);
+    }
     int64_t tap = taps->first[i], left = taps->count[i];
     for (; left >= 4; left -= 4, tap += 4, at += 4) {
-      if (lanes < SPREAD_LANES && tap % SPREAD_TAPS < 4) prefetch_lines(t->prefetch, t->prefetched);
+      if (tap % prefetch_taps(lanes) < 4) prefetch_lines(t->prefetch, t->prefetched);
       add_fours(sum, at, x, weights, tap, step, 4, pixels, lanes);
     }
     if (left == 1) add_fours(sum, at, x, weights, tap, step, 1, pixels, lanes);
     if (left == 2) add_fours(sum, at, x, weights, tap, step, 2, pixels, lanes);
     if (left == 3) add_fours(sum, at, x, weights, tap, step, 3, pixels, lanes);
     at += left;
-  }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    total[e] = sum[e][0] + sum[e][1];
-    if (chains_of(pixels) == 4) total[e] = total[e] + (sum[e][2] + sum[e][3]);
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      vf run = sum[e][0] + sum[e][1];
+      if (chains_of(pixels) == 4) run = run + (sum[e][2] + sum[e][3]);
+      total[e] = total[e] + run;
+    }
   }
 }
 
@@ -148,20 +151,10 @@ MLUOP_INLINE void sum_small(struct tiles *t, struct small_channels *s, int pixel
   list_taps(&s->taps, t, &under);
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) weights[e] = t->weights + t->weights_of[e];
   for (int64_t c = 0; c < t->length; c += in_vector, x += VL) {
-    if (lanes >= SPREAD_LANES) prefetch_lines(t->prefetch, t->prefetched);
     vf sum[PIXELS];
     sum_taps(sum, t, &s->taps, x, weights, step, pixels, lanes);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       weights[e] += VL / lanes * step;
-      if (t->before != NULL) {
-        sum[e] = sum[e] + vf_load(t->before);
-        t->before += VL;
-      }
-      if (t->after != NULL) {
-        vf_store(t->after, sum[e]);
-        t->after += VL;
-        continue;
-      }
       const int64_t count = carafe_min(t->length - c, in_vector);
       store_small(t, s, t->at + t->at_of[e] + c, sum[e], count, lanes);
     }
