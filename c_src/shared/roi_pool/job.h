@@ -135,6 +135,7 @@ struct roi_pool_plan {
   int64_t parts, part_channels;   /* forward: the channels of a bin are shared out */
   int look_ahead;                 /* bins need the whole map: forward prefetches its rows */
   double bin_pixels;              /* that a bin reads, on average and roughly */
+  double bin_work;                /* the same without RoIs outside the map, which take no time */
   int64_t max_taps_h, max_taps_w; /* of one bin, of a size of at most ... */
   float max_bin_h, max_bin_w;
 };

@@ -150,15 +150,26 @@ static double touched(float bin, int32_t grid, int64_t extent) {
   return size + 2.0 < 2.0 * grid ? size + 2.0 : 2.0 * grid;
 }
 
-static double bin_pixels(const struct roi_pool_args *args) {
-  double pixels = 0.0;
+/* Whether a RoI meets the map along one axis, if no offset moves its bins. */
+static bool meets(float start, float size, int64_t extent) {
+  const float end = start + size;
+  return (start <= (float)extent || end <= (float)extent) && (start >= -1.0f || end >= -1.0f);
+}
+
+static void estimate_bins(struct roi_pool_args *args) {
+  double pixels = 0.0, on_map = 0.0;
   for (int64_t r = 0; r < args->shape.R; r++) {
     const struct roi_pool_roi *roi = &args->memory.rois[r];
     if (roi->grid_h <= 0 || roi->grid_w <= 0) continue;
-    pixels += touched(roi->bin_h, roi->grid_h, args->shape.H) *
-              touched(roi->bin_w, roi->grid_w, args->shape.W);
+    const double of_bin = touched(roi->bin_h, roi->grid_h, args->shape.H) *
+                          touched(roi->bin_w, roi->grid_w, args->shape.W);
+    pixels += of_bin;
+    if (meets(roi->y, roi->height, args->shape.H) && meets(roi->x, roi->width, args->shape.W)) {
+      on_map += of_bin;
+    }
   }
-  return pixels / (double)args->shape.R;
+  args->plan.bin_pixels = pixels / (double)args->shape.R;
+  args->plan.bin_work = on_map / (double)args->shape.R;
 }
 
 /* What to do if the tensors, of the map the part that bins need, do not fit the caches. Forward
@@ -166,7 +177,7 @@ static double bin_pixels(const struct roi_pool_args *args) {
    the caches, and prefetching costs what it saves. */
 static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   const double map = (double)(args->shape.N * args->shape.H * args->shape.W);
-  const double bins = (double)mluop_roi_pool_bins(args), visits = args->plan.bin_pixels * bins;
+  const double bins = (double)mluop_roi_pool_bins(args), visits = args->plan.bin_work * bins;
   double pixels = bins + (visits < map ? visits : map);
   if (args->data.grad_input != NULL) pixels += map;
   const int64_t bytes = (int64_t)pixels * args->shape.C * (args->shape.is_half ? 2 : 4);
@@ -175,7 +186,7 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   args->plan.in_place =
       args->data.grad_input != NULL && !large && !args->shape.is_half && args->shape.C >= 16;
   args->plan.look_ahead = large && args->data.output != NULL && args->memory.keys != NULL &&
-                          args->plan.bin_pixels < MANY_PIXELS && visits > 2.0 * map;
+                          args->plan.bin_work < MANY_PIXELS && visits > 2.0 * map;
 }
 
 /* Hands out the memory, finds the bins and puts them in order. */
@@ -189,7 +200,7 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
       .grain = mluop_roi_pool_grain(LOCATE_COST * args->shape.pooled_h * args->shape.pooled_w),
       .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
-  args->plan.bin_pixels = bin_pixels(args);
+  estimate_bins(args);
   plan_for_caches(handle, args);
   if (args->memory.keys == NULL) return;
   job.kernel = roi_pool_sort[handle->isa];
@@ -223,7 +234,7 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 /* ---------------------------------------------------------------------------------- jobs */
 
 int64_t mluop_roi_pool_bin_cost(const struct roi_pool_args *args) {
-  const double floats = args->plan.bin_pixels * (double)args->shape.C;
+  const double floats = args->plan.bin_work * (double)args->shape.C;
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
