@@ -14,7 +14,7 @@ struct carafe_backward_plan {
   int64_t columns, rows; /* of a strip */
   int64_t segment;       /* windows of a row that are done together */
   int64_t plane;         /* small_channels: floats of a channel of a row; */
-  int spreads;           /* and whether columns have vectors of groups */
+  int64_t spread;        /* and 0, or the lanes of a vector, if columns have vectors of groups */
   int64_t total_rows;    /* two-level sums: 0, or rows of windows that are summed together; */
   int64_t total_chunks;  /* and chunks of the pixels of a window */
 };
@@ -98,7 +98,7 @@ struct carafe_small_scratch {
 
 /* Positions of a column of `groups` groups. */
 static inline int64_t carafe_small_pitch(const struct carafe_backward_plan *plan, int64_t groups) {
-  return plan->spreads ? carafe_padded(groups) : groups;
+  return plan->spread > 0 ? carafe_div_up(groups, plan->spread) * plan->spread : groups;
 }
 
 static inline struct carafe_small_scratch carafe_small_layout(
@@ -108,7 +108,7 @@ static inline struct carafe_small_scratch carafe_small_layout(
   struct carafe_small_scratch s;
   s.input = mluop_take(arena, ring, sizeof(float));
   s.sums = mluop_take(arena, ring, sizeof(float));
-  const int64_t plane = args->plan.spreads ? CARAFE_PAD : args->plan.plane;
+  const int64_t plane = args->plan.spread > 0 ? CARAFE_PAD : args->plan.plane;
   s.weights = mluop_take(arena, taps * CARAFE_TILE * plane, sizeof(float));
   s.grads = mluop_take(arena, a->C * CARAFE_TILE * plane, sizeof(float));
   s.taps = mluop_take(arena, taps * CARAFE_TILE * CARAFE_PAD, sizeof(float));

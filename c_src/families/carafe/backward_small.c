@@ -21,7 +21,7 @@ struct lane_numbers {
 };
 
 static struct lane_numbers numbers_of(const struct map_strip *s, float *at, int64_t count) {
-  if (s->args->plan.spreads) return (struct lane_numbers){at, VL, count};
+  if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
   return (struct lane_numbers){at, s->args->plan.plane, 1};
 }
 
@@ -48,16 +48,16 @@ static struct blocks blocks_at(const struct map_strip *s, int64_t lane[VL], int6
                                int64_t end, int64_t step) {
   const int64_t groups = s->groups, pitch = pitch_of(s);
   int64_t x = position / pitch, g = position % pitch;
-  const int64_t left = s->args->plan.spreads ? groups - g : end - position;
+  const int64_t left = s->args->plan.spread > 0 ? groups - g : end - position;
   for (int l = 0; l < VL; l++) {
     lane[l] = x * step + g;
     if (++g < pitch) continue;
     g = 0;
     x++;
   }
-  return (struct blocks){.step = s->args->plan.spreads || step == groups ? 1
-                                 : groups == 1                           ? step
-                                                                         : 0,
+  return (struct blocks){.step = s->args->plan.spread > 0 || step == groups ? 1
+                                 : groups == 1                              ? step
+                                                                            : 0,
                          .lane = lane,
                          .count = carafe_min(VL, left),
                          .is_half = s->args->shape.is_half,
@@ -212,7 +212,7 @@ static void do_windows(struct map_strip *s, const struct row_chunk *c, struct la
       choose_blocks(&b, s->args->grad_output, c->block[e], a->C);
       lanes_take(g->at + e * g->unit + at * g->scale, CARAFE_TILE * g->unit, &b);
     }
-    if (s->args->plan.spreads) spread_windows(s, c, p);
+    if (s->args->plan.spread > 0) spread_windows(s, c, p);
     if (dots == NULL) continue;
     dots->input = input.at + at * input.scale;
     dots->grads = g->at + at * g->scale;
@@ -273,7 +273,7 @@ static void do_row(struct map_strip *s, struct carafe_span centres) {
     do_windows(s, &c, NULL, centres.begin, s->columns.begin);
     do_windows(s, &c, is_own ? &dots : NULL, s->columns.begin, s->columns.end);
     do_windows(s, &c, NULL, s->columns.end, centres.end);
-    if (!s->args->plan.spreads) do_grad_input(s, &c);
+    if (s->args->plan.spread == 0) do_grad_input(s, &c);
   }
 }
 

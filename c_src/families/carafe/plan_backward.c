@@ -91,12 +91,13 @@ static void plan_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job
   const struct carafe_shape *a = &args->shape;
   const int64_t taps = a->K * a->K, beside = a->K - 1, rings = 2 * carafe_slots(a) * a->C;
   struct carafe_backward_plan plan = {.part = a->C, .parts = 1};
-  plan.spreads = a->G >= machine->vector_floats && taps * a->S * a->S <= SUM_TERMS;
-  const int64_t floats = plan.spreads ? rings : CARAFE_TILE * (taps + a->C) + rings;
-  const int64_t bytes = plan.spreads ? STRIP_BYTES : SMALL_BYTES;
+  const int is_short = taps * a->S * a->S <= SUM_TERMS;
+  plan.spread = is_short && a->G >= machine->vector_floats ? machine->vector_floats : 0;
+  const int64_t floats = plan.spread > 0 ? rings : CARAFE_TILE * (taps + a->C) + rings;
+  const int64_t bytes = plan.spread > 0 ? STRIP_BYTES : SMALL_BYTES;
   const int64_t positions = bytes / (floats * (int64_t)sizeof(float));
   const int64_t most = mluop_max(BLOCK_CHANNELS / a->C, CARAFE_PAD);
-  plan.groups = plan.spreads ? evenly(a->G, most) : a->G;
+  plan.groups = plan.spread > 0 ? evenly(a->G, most) : a->G;
   const int64_t pitch = carafe_small_pitch(&plan, plan.groups);
   plan.columns =
       evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, MIN_COLUMNS)));
