@@ -137,13 +137,13 @@ def test_autocast_predicts_in_16_bits_and_samples_in_32(name: str, dtype: torch.
 def test_channels_last_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model in channels_last needs no conversion, forward and backward; else each tensor one."""
     copies = []
-    original = _tensors._moved
+    original = _tensors.moved
 
-    def moved(source: Tensor, target: Tensor) -> Tensor:
+    def counted(source: Tensor, target: Tensor) -> Tensor:
         copies.append(source.shape)
         return original(source, target)
 
-    monkeypatch.setattr(_tensors, "_moved", moved)
+    monkeypatch.setattr(_tensors, "moved", counted)
     module = ours.ModulatedDeformConv2d(4, 6, 3, padding=1)
     tensors = [seeded(2, c, 5, 7).requires_grad_() for c in (4, 18, 9)]
     result = module(*tensors)
