@@ -19,7 +19,7 @@
                              even)
      vf_load_pairs(p, q)     of VL elements of 2 bytes each: p[0], q[0], p[1], q[1] and so on
      vf_two_as_halves(a, b)  the bits of 2 * VL halves, converted from a and then b
-     vf_load_fours_times(p, step, n), ..._half
+     vf_load_fours_times(p, step, n)
                              the same of fewer runs: each is there n times
      vf_dup_fours(a, q)      element q of each run of four, four times; vf_dup2_fours(a, b, q) has
                              it of a twice and then of b
@@ -83,11 +83,6 @@ MLUOP_INLINE int64_t mluop_pin(int64_t number) {
   return number;
 }
 
-MLUOP_INLINE const void *mluop_pin_address(const void *address) {
-  __asm__("" : "+r"(address));
-  return address;
-}
-
 MLUOP_INLINE float *mluop_pin_pointer(const float *address) {
   __asm__("" : "+r"(address));
   return (float *)address;
@@ -105,11 +100,6 @@ MLUOP_INLINE void mluop_prefetch_write(const void *address) {
 #else
   __builtin_prefetch(address, 1, 3);
 #endif
-}
-
-/* Element `i` of a half or float tensor, VL times. */
-MLUOP_INLINE vf vf_set_as(const void *base, int64_t i, int is_half) {
-  return is_half ? vf_set_half(((const uint16_t *)base)[i]) : vf_set(((const float *)base)[i]);
 }
 
 /* Element `i` and its VL - 1 successors of a half or float tensor, as floats. */
@@ -141,12 +131,6 @@ MLUOP_INLINE void vf_store_part_as(void *base, int64_t i, vf v, int64_t n, int i
   } else {
     vf_store_part((float *)base + i, v, n);
   }
-}
-
-MLUOP_INLINE vf vf_load_fours_times_as(const void *base, int64_t i, int64_t step, int times,
-                                       int is_half) {
-  return is_half ? vf_load_fours_times_half((const uint16_t *)base + i, step, times)
-                 : vf_load_fours_times((const float *)base + i, step, times);
 }
 
 MLUOP_INLINE const void *mluop_at(const void *base, int64_t i, int is_half) {

@@ -38,7 +38,6 @@ MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
   memcpy(copy, p, (size_t)n * sizeof(*p));
   return vf_load_half(copy);
 }
-MLUOP_INLINE vf vf_set_half(uint16_t x) { return _mm256_cvtph_ps(_mm_set1_epi16((short)x)); }
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
@@ -148,12 +147,6 @@ MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
 }
 MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
   return times == 1 ? vf_load_fours(p, step) : _mm256_broadcast_ps((const __m128 *)(const void *)p);
-}
-MLUOP_INLINE vf vf_load_fours_times_half(const uint16_t *p, int64_t step, int times) {
-  int64_t first, second;
-  memcpy(&first, p, sizeof(first));
-  memcpy(&second, times == 1 ? p + step : p, sizeof(second));
-  return _mm256_cvtph_ps(_mm_insert_epi64(_mm_cvtsi64_si128(first), second, 1));
 }
 
 typedef __m256i vi;

@@ -37,7 +37,6 @@ MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
 MLUOP_INLINE vf vf_load_half_part(const uint16_t *p, int64_t n) {
   return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(vf_first_(n), p));
 }
-MLUOP_INLINE vf vf_set_half(uint16_t x) { return _mm512_cvtph_ps(_mm256_set1_epi16((short)x)); }
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
@@ -168,18 +167,6 @@ MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
   const vf first = _mm512_broadcast_f32x4(_mm_loadu_ps(p));
   if (times == 4) return first;
   return _mm512_mask_broadcast_f32x4(first, 0xff00, _mm_loadu_ps(p + step));
-}
-MLUOP_INLINE __m128i vf_two_fours_(const uint16_t *p, const uint16_t *q) {
-  int64_t low, high;
-  memcpy(&low, p, sizeof(low));
-  memcpy(&high, q, sizeof(high));
-  return _mm_insert_epi64(_mm_cvtsi64_si128(low), high, 1);
-}
-MLUOP_INLINE vf vf_load_fours_times_half(const uint16_t *p, int64_t step, int times) {
-  const int64_t second = times == 1 ? step : 0, third = times == 4 ? 0 : 2 / times * step;
-  const __m128i low = vf_two_fours_(p, p + second);
-  const __m128i high = vf_two_fours_(p + third, p + third + second);
-  return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
 }
 
 typedef __m512i vi;

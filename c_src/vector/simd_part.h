@@ -2,7 +2,6 @@
 /* Included by the headers of instruction sets that have no masked loads and stores, whose vectors
    have four floats: parts of a vector are put together, for not a byte past them may be touched. */
 
-MLUOP_INLINE vf vf_set_half(uint16_t x) { return vf_set(mluop_half_to_float(x)); }
 MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
   if (n == VL) return vf_load(p);
   return (vf){n > 0 ? p[0] : 0.0f, n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f};
@@ -75,9 +74,4 @@ MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
   (void)step;
   (void)times;
   return vf_load(p);
-}
-MLUOP_INLINE vf vf_load_fours_times_half(const uint16_t *p, int64_t step, int times) {
-  (void)step;
-  (void)times;
-  return vf_load_half(p);
 }

@@ -25,19 +25,12 @@ static void pairs(int k, float *a, float *b) {
 static void broadcasts(void) {
   for (int k = 0; k < SPECIAL; k++) {
     const float numbers[] = {0, 0, mluop_float_of_bits(special[k])};
-    const uint16_t halves[] = {0, 0, (uint16_t)(special[k] >> 16)};
-    float lanes[4][VL];
+    float lanes[VL];
     int32_t ints[VL];
-    vf_store(lanes[0], vf_set(numbers[2]));
-    vf_store(lanes[1], vf_set_as(numbers, 2, 0));
-    vf_store(lanes[2], vf_set_half(halves[2]));
-    vf_store(lanes[3], vf_set_as(halves, 2, 1));
+    vf_store(lanes, vf_set(numbers[2]));
     vi_store(ints, vi_set((int32_t)special[k]));
     for (int i = 0; i < VL; i++) {
-      CHECK(same_bits(lanes[0][i], numbers[2]));
-      CHECK(same_bits(lanes[1][i], numbers[2]));
-      CHECK(same_bits(lanes[2][i], reference_widen(halves[2])));
-      CHECK(same_bits(lanes[3][i], reference_widen(halves[2])));
+      CHECK(same_bits(lanes[i], numbers[2]));
       CHECK_EQ((int32_t)special[k], ints[i]);
     }
   }
@@ -180,7 +173,6 @@ static void opaque_values_are_the_same(void) {
     CHECK(memcmp(ints, other, sizeof(ints)) == 0);
   }
   CHECK_EQ(INT64_MIN + 5, mluop_pin(INT64_MIN + 5));
-  CHECK(mluop_pin_address(from) == from);
   CHECK(mluop_pin_pointer(from) == from);
   from[1] = 3;
   mluop_reload();

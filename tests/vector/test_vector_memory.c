@@ -259,12 +259,15 @@ static void single_elements(void) {
   }
 }
 
-/* Prefetches read nothing: any address will do. */
+/* Prefetches read and write nothing: any address will do. */
 static void prefetches_of_forbidden_memory(void) {
   const struct room room = room_clean(0);
   mluop_prefetch(room.end);
   mluop_prefetch(room.begin - 1);
   mluop_prefetch(NULL);
+  mluop_prefetch_write(room.end);
+  mluop_prefetch_write(room.begin - 1);
+  mluop_prefetch_write(NULL);
   CHECK(room_only(room, room.begin, 0));
 }
 

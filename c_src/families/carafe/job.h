@@ -21,7 +21,6 @@ enum { CARAFE_BLOCK_CHANNELS = 256 };
 struct carafe_plan {
   int64_t groups, part;  /* of a full block */
   int64_t columns, rows; /* of a full strip */
-  int64_t gap;           /* floats between packed pixels */
   int64_t lanes;         /* 0, or floats of a packed group where vectors hold several groups */
 };
 
@@ -76,8 +75,9 @@ static inline int64_t carafe_block_floats(const struct carafe_plan *plan) {
                          : plan->groups * carafe_padded(plan->part);
 }
 
+/* An odd number of cache lines, and one of them at least is free. */
 static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
-  return carafe_block_floats(plan) + plan->gap;
+  return ((carafe_block_floats(plan) / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
 }
 
 /* Window centres of a row that are done together. */

@@ -22,7 +22,6 @@ static void cut_strips(struct carafe_forward_args *args, int threads) {
   struct carafe_plan *plan = &args->plan;
   const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
   plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
-  plan->gap = carafe_block_floats(plan) / CARAFE_PAD % 2 == 0 ? CARAFE_PAD : 2 * CARAFE_PAD;
   const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
   const int64_t most = mluop_max(RING_BYTES / column - (a->K - 1), MIN_COLUMNS);
   plan->columns = mluop_div_up(a->W, mluop_div_up(a->W, most));
@@ -99,13 +98,4 @@ static const struct mluop_way ways[] = {
 void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
                                struct mluop_job *job) {
   mluop_plan(handle, "carafe_forward", ways, args, job);
-}
-
-void mluop_carafe_share_out(const struct carafe_shape *shape, const struct carafe_plan *plan,
-                            int64_t floats, struct mluop_job *job) {
-  const int64_t taps = shape->S * shape->S * shape->K * shape->K;
-  job->count = carafe_items(shape, plan);
-  job->grain = mluop_grain(plan->columns * taps * carafe_block_floats(plan) * PRODUCT_COST);
-  job->schedule = MLUOP_STATIC;
-  job->scratch_bytes = (size_t)carafe_padded(floats) * sizeof(float);
 }

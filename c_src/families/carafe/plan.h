@@ -14,9 +14,4 @@ void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args 
 void mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
                                 struct mluop_job *job);
 
-/* What the plans of both directions have in common: the items, and `floats` of scratch memory for
-   each thread. */
-void mluop_carafe_share_out(const struct carafe_shape *shape, const struct carafe_plan *plan,
-                            int64_t floats, struct mluop_job *job);
-
 #endif /* MLUOP_FAMILIES_CARAFE_PLAN_H_ */
