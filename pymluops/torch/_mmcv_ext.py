@@ -9,8 +9,12 @@ mmcv's Python is the same as ours: that has our memory formats, gradients and er
 
 from __future__ import annotations
 
+from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from pymluops import _families
 from pymluops.capi import ffi, lib
@@ -28,6 +32,22 @@ def get_compiling_cuda_version() -> str:
     return "not available"
 
 
+def _as_in_mmcv(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ours with mmcv's dtype under autocast: that of the input, which models rely on."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if result.dtype is torch.float32:
+            for given in (*args, *kwargs.values()):
+                if isinstance(given, Tensor):
+                    return result.to(given.dtype) if given.dtype in _HALVES else result
+        return result
+
+    return call
+
+
+_HALVES = (torch.float16, torch.bfloat16)
 _modules = [module for _, module in _families.parts("mmcv")]
 #: What mmcv calls the families.
 NAMES: list[str] = [module.NAME for module in _modules]
@@ -40,7 +60,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }
 #: What stands in ``mmcv.ops`` for functions and methods of its own, by their paths there.
 REPLACED: dict[str, Callable[..., Any]] = {
-    path: function
+    path: _as_in_mmcv(function)
     for module in _modules
     for path, function in getattr(module, "REPLACED", {}).items()
 }

@@ -122,3 +122,17 @@ def test_channels_last(expected: _Expected, name: str) -> None:
     for key, gradient in expected[name]["gradients"].items():
         error = (model.get_parameter(key).grad - gradient).norm()
         assert error <= 5e-2 * gradient.norm(), key
+
+
+@pytest.mark.parametrize("name", ["carafe mask-rcnn", "dcn faster-rcnn dpool", "dyhead atss"])
+def test_autocast(name: str) -> None:
+    """As mmengine's AmpOptimWrapper does on a CPU."""
+    torch.set_num_threads(1)
+    model = zoo.build(name)
+    exact = zoo.losses(model, name).item()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        zoo.predict(model, name)
+        loss = zoo.losses(model, name)
+    assert loss.item() == pytest.approx(exact, rel=0.1)
+    loss.backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)

@@ -75,14 +75,15 @@ def test_mmcv_computes_what_we_compute(name: str) -> None:
 
 def path_of(case: Case) -> str:
     """Where mmcv.ops has the function of a case."""
-    return next(path for path, function in REPLACED.items() if function is case.ours)
+    return next(path for path, function in REPLACED.items() if function.__wrapped__ is case.ours)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_functions_of_mmcv_are_ours(case: Case) -> None:
     file, name = path_of(case).split(".")
-    assert getattr(importlib.import_module(f"mmcv.ops.{file}"), name) is case.ours
-    assert getattr(theirs, name) in (case.ours, sys.modules[f"mmcv.ops.{file}"])
+    function = getattr(importlib.import_module(f"mmcv.ops.{file}"), name)
+    assert function.__wrapped__ is case.ours
+    assert getattr(theirs, name) in (function, sys.modules[f"mmcv.ops.{file}"])
 
 
 # mmcv's function needs a bias.
@@ -126,6 +127,18 @@ def test_mmcv_compiles_without_graph_breaks(name: str) -> None:
     torch.testing.assert_close(result, expected)
     for key, grad in grads.items():
         torch.testing.assert_close(its_grads[key.replace("_orig_mod.", "")], grad)
+
+
+@EACH_MODULE
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_autocast_in_mmcv_keeps_the_dtype_of_the_input(name: str, dtype: torch.dtype) -> None:
+    """Models put the results into tensors of that dtype."""
+    _, its = make(name, 11)
+    first, *others = MODULES[name][1]
+    with torch.autocast("cpu", dtype=dtype):
+        result = its(first.to(dtype), *others)
+        assert result.dtype is dtype
+    torch.testing.assert_close(result.float(), its(first, *others), rtol=0.05, atol=0.1)
 
 
 def test_half_in_mmcv() -> None:
