@@ -28,8 +28,10 @@ struct dcn_plan {
   int64_t depth;   /* columns of a block: a column is a channel of a tap, taps x C/groups of them */
   int64_t outputs; /* output channels of a block */
   int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
-  int64_t unit;    /* backward data: the channels that one thread owns at a time */
-  int64_t taps;    /* backward data: those of a block */
+  int64_t unit; /* backward data: the channels that one thread owns at a time; backward weight: the
+                   outputs of an item at the end */
+  int64_t taps; /* backward data: those of a block */
+  int64_t wave_images, wave_blocks;
 };
 
 /* Backward data goes through images by waves: some blocks of pixels of some images. (Their number

@@ -16,8 +16,15 @@ enum {
      than this: two, or more as long as they take so many bytes. */
   LEAST_ITEMS = 16,
   PART_BYTES = 1 << 21,
-  /* Backward data: sums for each thread in a wave, and pixels that a wave should have. */
-  PARTIAL_BYTES = 1 << 21
+  FINISH_OUTPUTS = 32, /* whose sums are added up at a time */
+  /* Backward data: the channels of a unit. Two threads shall have something to do. */
+  WIDE_UNIT = 64,
+  NARROW_UNIT = 32,
+  SAMPLE_PRODUCTS = 64, /* what the other gradients of a column cost */
+  /* Of the sums of a wave, for each thread. */
+  PARTIAL_BYTES = 1 << 21,
+  /* Of the places of the samples of a block. */
+  PLACE_BYTES = 1 << 21
 };
 
 /* Of one multiplication and addition, in picoseconds: 32 in a cycle. */
@@ -37,14 +44,21 @@ static int64_t cost_of(int64_t products) {
   return products / PRODUCTS_PER_NANOSECOND * MLUOP_NANOSECOND;
 }
 
+/* So many pixels of a block that the places of their samples have room, for so many columns. */
+static int64_t most_rows(const struct dcn_args *args, int64_t columns) {
+  const int64_t each = dcn_most_samples(args, columns) * (int64_t)sizeof(struct dcn_places);
+  return mluop_max(1, mluop_min(MOST_ROWS, PLACE_BYTES / mluop_div_up(each, DCN_LANES)));
+}
+
 /* Sets the size of a block of pixels: bands of MOST_WIDTH pixels at most, and as many lines as fit;
-   for some threads (more than 0), so that the one with the most pixels has few of them. */
-static void cut_pixels(const struct dcn_shape *s, int64_t threads, struct dcn_plan *plan) {
+   for some threads, so that the one with the most pixels has few of them. */
+static void cut_pixels(const struct dcn_shape *s, int64_t rows, int64_t threads,
+                       struct dcn_plan *plan) {
   int64_t least = INT64_MAX;
-  const int64_t bands = mluop_div_up(s->wo, MOST_WIDTH);
+  const int64_t bands = mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH));
   for (int64_t more = 0; more < CUTS; more++) {
     const int64_t width = mluop_div_up(s->wo, bands + more);
-    const int64_t most = mluop_min(s->ho, MOST_ROWS / width);
+    const int64_t most = mluop_min(s->ho, rows / width);
     for (int64_t i = 0; i < CUTS; i++) {
       const int64_t height = mluop_div_up(s->ho, mluop_div_up(s->ho, most) + i);
       const int64_t blocks = s->N * mluop_div_up(s->wo, width) * mluop_div_up(s->ho, height);
@@ -63,9 +77,9 @@ static void cut_pixels(const struct dcn_shape *s, int64_t threads, struct dcn_pl
 bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
-  cut_pixels(s, mluop_num_threads(handle), &args->plan);
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
   args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
+  cut_pixels(s, most_rows(args, args->plan.depth), mluop_num_threads(handle), &args->plan);
   struct mluop_arena arena = {NULL, 0};
   dcn_forward_memory(args, &arena);
   const int64_t blocks = s->groups * mluop_div_up(outputs, args->plan.outputs);
@@ -91,71 +105,85 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
 
 /* ---------------------------------------------------------------------------- backward data */
 
-/* The next wave: whole images while there are more threads than units, else some pixels of one. */
-static void next_wave(const struct dcn_args *args, int64_t images, int64_t blocks,
-                      struct dcn_wave *wave) {
+/* The sums that all units have of the samples of a block of pixels. */
+static int64_t partial_bytes(const struct dcn_args *args, int64_t rows) {
+  return rows * dcn_pairs(args) * dcn_taps(&args->shape) * 3 * (int64_t)sizeof(float);
+}
+
+/* Waves: several images while there are more threads than units, else a part of one. */
+static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
+  const struct dcn_shape *s = &args->shape;
+  struct dcn_plan *plan = &args->plan;
+  plan->depth = cut(dcn_group_outputs(s), PRODUCT_DEPTH, 16);
+  plan->unit = mluop_min(dcn_group_channels(s), s->C > WIDE_UNIT ? WIDE_UNIT : NARROW_UNIT);
+  plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (MOST_ROWS * plan->unit)));
+  const int64_t rows = mluop_min(most_rows(args, plan->taps * plan->unit),
+                                 mluop_max(1, PARTIAL_BYTES / partial_bytes(args, 1)));
+  cut_pixels(s, rows, 1, plan);
+  const int64_t threads = mluop_num_threads(handle);
+  plan->wave_images = mluop_min(s->N, mluop_div_up(threads, dcn_units(args)));
+  const int64_t room =
+      PARTIAL_BYTES * threads / (plan->wave_images * partial_bytes(args, dcn_rows(args)));
+  plan->wave_blocks = mluop_min(dcn_image_blocks(args), mluop_max(1, room));
+}
+
+/* What all threads share. */
+static void take_shared(struct dcn_args *args, struct mluop_arena *arena) {
+  const struct dcn_shape *s = &args->shape;
+  const int64_t blocks = args->plan.wave_images * args->plan.wave_blocks;
+  args->filter = mluop_take(arena, 1, packed_bytes(s));
+  args->partials = mluop_take(arena, 1, (size_t)(blocks * partial_bytes(args, dcn_rows(args))));
+  args->sums = s->is_half ? mluop_take(arena, s->N * s->H * s->W * s->C, sizeof(float))
+                          : args->data.grad_input;
+}
+
+/* False after the last one. */
+static bool next_wave(const struct dcn_args *args, struct dcn_wave *wave) {
   const int64_t all = dcn_image_blocks(args);
   if (wave->end == all) {
     wave->image += wave->images;
     wave->end = 0;
   }
-  wave->images = mluop_min(images, args->shape.N - wave->image);
+  wave->images = mluop_min(args->plan.wave_images, args->shape.N - wave->image);
   wave->begin = wave->end;
-  wave->end = mluop_min(all, wave->begin + blocks);
+  wave->end = mluop_min(all, wave->begin + args->plan.wave_blocks);
+  return wave->images > 0;
 }
 
 bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
+  plan_backward_data(handle, args);
   const struct dcn_shape *s = &args->shape;
-  const int64_t outputs = dcn_group_outputs(s);
-  cut_pixels(s, 1, &args->plan);
-  args->plan.depth = cut(outputs, PRODUCT_DEPTH, 16);
-  args->plan.unit = mluop_min(dcn_group_channels(s), s->C > 64 ? 64 : 32);
-  args->plan.taps =
-      mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (dcn_rows(args) * args->plan.unit)));
-  struct mluop_arena arena = {NULL, 0};
+  const struct dcn_plan *plan = &args->plan;
+  const int64_t outputs = dcn_group_outputs(s), units = dcn_units(args);
+  const int64_t products = dcn_rows(args) * dcn_taps(s) * plan->unit * (outputs + SAMPLE_PRODUCTS);
+  struct mluop_arena arena = {NULL, 0}, shared = {NULL, 0};
   dcn_data_memory(args, &arena);
-  const int64_t units = dcn_units(args), threads = mluop_num_threads(handle);
-  const int64_t images = mluop_min(s->N, mluop_div_up(threads, units));
-  const int64_t block_bytes =
-      dcn_rows(args) * dcn_pairs(args) * dcn_taps(s) * 3 * (int64_t)sizeof(float);
-  const int64_t room = PARTIAL_BYTES * threads / (images * block_bytes);
-  const int64_t wave = mluop_min(dcn_image_blocks(args), mluop_max(1, room));
-  const int64_t elements = s->N * s->H * s->W * s->C;
-  const size_t partial_bytes = (size_t)(images * wave * block_bytes);
   struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
                           .args = args,
-                          .count = images * units,
-                          .grain = mluop_grain(cost_of(wave * dcn_rows(args) * dcn_taps(s) *
-                                                       args->plan.unit * (outputs + 64))),
+                          .count = plan->wave_images * units,
+                          .grain = mluop_grain(cost_of(plan->wave_blocks * products)),
                           .schedule = MLUOP_OWN_FIRST,
                           .scratch_bytes = arena.used};
-  arena.used = 0;
-  mluop_take(&arena, 1, packed_bytes(s));
-  mluop_take(&arena, 1, partial_bytes);
-  mluop_take(&arena, s->is_half ? elements : 0, sizeof(float));
-  arena.memory = mluop_reserve(handle, arena.used, &job);
-  if (arena.memory == NULL) return false;
-  arena.used = 0;
-  args->filter = mluop_take(&arena, 1, packed_bytes(s));
-  args->partials = mluop_take(&arena, 1, partial_bytes);
-  args->sums = s->is_half ? mluop_take(&arena, elements, sizeof(float)) : args->data.grad_input;
+  take_shared(args, &shared);
+  shared.memory = mluop_reserve(handle, shared.used, &job);
+  if (shared.memory == NULL) return false;
+  shared.used = 0;
+  take_shared(args, &shared);
   const struct mluop_job pack = {
       .kernel = dcn_pack_data[handle->isa],
       .args = args,
-      .count = units * mluop_div_up(dcn_taps(s), args->plan.taps),
-      .grain = mluop_grain(args->plan.taps * args->plan.unit * outputs * MLUOP_NANOSECOND)};
-  struct mluop_job finish = {.kernel = dcn_finish_data[handle->isa],
-                             .args = args,
-                             .grain = mluop_grain(block_bytes / 4 * MLUOP_NANOSECOND)};
+      .count = units * mluop_div_up(dcn_taps(s), plan->taps),
+      .grain = mluop_grain(plan->taps * plan->unit * outputs * MLUOP_NANOSECOND)};
+  struct mluop_job finish = {
+      .kernel = dcn_finish_data[handle->isa],
+      .args = args,
+      .grain = mluop_grain(partial_bytes(args, dcn_rows(args)) / 4 * MLUOP_NANOSECOND)};
   mluop_parallel_for(handle, &pack);
-  for (args->wave = (struct dcn_wave){0};;) {
-    next_wave(args, images, wave, &args->wave);
+  while (next_wave(args, &args->wave)) {
     job.count = args->wave.images * units;
     finish.count = args->wave.images * (args->wave.end - args->wave.begin);
     mluop_parallel_for(handle, &job);
     mluop_parallel_for(handle, &finish);
-    if (args->wave.end == dcn_image_blocks(args) && args->wave.image + args->wave.images == s->N)
-      break;
   }
   return true;
 }
@@ -165,16 +193,15 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
 bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
-  cut_pixels(s, 1, &args->plan);
-  const int64_t pixel_blocks = s->N * dcn_image_blocks(args);
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
   args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
-  args->plan.unit = 32;
+  args->plan.unit = FINISH_OUTPUTS;
+  cut_pixels(s, most_rows(args, args->plan.depth), 1, &args->plan);
   const int64_t part_bytes = s->co * (columns + 1) * (int64_t)sizeof(float);
   const int64_t blocks = s->groups * mluop_div_up(columns, args->plan.depth) *
                          mluop_div_up(outputs, args->plan.outputs);
   args->plan.parts = mluop_min(mluop_div_up(LEAST_ITEMS, blocks), 2 + PART_BYTES / part_bytes);
-  args->plan.parts = mluop_min(args->plan.parts, pixel_blocks);
+  args->plan.parts = mluop_min(args->plan.parts, s->N * dcn_image_blocks(args));
   struct mluop_arena arena = {NULL, 0};
   dcn_weight_memory(args, &arena);
   struct mluop_job job = {.kernel = dcn_backward_weight[handle->isa],
