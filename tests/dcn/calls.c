@@ -79,12 +79,13 @@ static int places(int extent, int padding, int taps, int dilation, int stride) {
 
 static struct random_call random_call(void) {
   struct random_call r = {.n = random_int(1, 2), .with_mask = random_int(0, 1)};
-  const int large = random_int(0, 5); /* many pixels, many channels, or few of both */
+  /* Many pixels, many channels, many taps of more channels, or few of all. */
+  const int large = random_int(0, 6), most_taps = large == 2 ? 5 : 3;
   do {
     r.h = random_int(1, large == 0 ? 24 : 7);
     r.w = random_int(1, large == 0 ? 24 : 7);
-    r.kh = random_int(1, 3);
-    r.kw = random_int(1, 3);
+    r.kh = random_int(1, most_taps);
+    r.kw = random_int(1, most_taps);
     for (int i = 0; i < 4; i++) r.pad[i] = random_int(0, 2);
     for (int i = 0; i < 2; i++) r.stride[i] = random_int(1, 2);
     for (int i = 0; i < 2; i++) r.dilation[i] = random_int(1, 2);
@@ -95,6 +96,7 @@ static struct random_call random_call(void) {
   r.groups = random_int(1, 3);
   r.c = r.deformable * r.groups * (large == 1 ? random_channels() / 3 + 1 : random_int(1, 12));
   r.co = r.groups * (large == 1 ? random_channels() / 3 + 1 : random_int(1, 20));
+  if (large == 2) r.c = r.deformable * r.groups * random_int(40, 90), r.co = r.groups;
   r.with_bias = random_int(0, 1);
   return r;
 }

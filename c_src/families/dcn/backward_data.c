@@ -174,6 +174,8 @@ MLUOP_INLINE void add_rows(const struct dcn_samples *b, const struct sums *sums,
     for (const struct dcn_piece *piece = b->pieces; piece < end; piece++, at++) {
       const struct dcn_places *places = &b->places[at / DCN_LANES];
       const size_t lane = at % DCN_LANES;
+      dcn_fetch(b, at, from, piece, is_half);
+      dcn_fetch(b, at, to, piece, 0);
       float *partial = sum + group * sums->pair;
       if (++group == b->groups) group = 0, sum += 3;
       partial[0] = partial[1] = partial[2] = 0.0f;

@@ -30,6 +30,7 @@ MLUOP_INLINE void sample_rows(const struct dcn_samples *b, int64_t each, const v
     for (const struct dcn_piece *piece = b->pieces; piece < end; piece++) {
       const size_t number = at + (size_t)piece->sample, lane = number % DCN_LANES;
       const struct dcn_places *places = &b->places[number / DCN_LANES];
+      dcn_fetch(b, number, map, piece, is_half);
       const struct dcn_sample sample =
           dcn_sample_at(places, lane, mluop_at(map, piece->channel, is_half), is_half);
       sample_channels(&sample, vf_set(places->mask[lane]), piece->count, tile + piece->column,

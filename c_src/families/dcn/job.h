@@ -108,7 +108,11 @@ static inline int64_t dcn_rows(const struct dcn_args *a) { return a->plan.height
 
 /* -------------------------------------------------------------------------------- samples */
 
-enum { DCN_LANES = 16 };
+enum {
+  DCN_LANES = 16,
+  DCN_AHEAD =
+      20 /* samples, that corners are fetched ahead: on slow memory up to a fifth of the time */
+};
 
 /* Where DCN_LANES samples lie. The corners of a sample are the pixels (y0, x0), (y0, x0+1), (y0+1,
    x0) and (y0+1, x0+1) of an image. */
@@ -159,13 +163,17 @@ static inline void dcn_set_pieces(const struct dcn_shape *s, int64_t channel, in
   }
 }
 
-/* At most so many samples has a pixel in `columns` columns, of which each tap has one for each of
-   `channels` channels. */
-static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t columns,
-                                       int64_t channels) {
+/* At most so many samples has a pixel for some taps, of so many channels that follow each other. */
+static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t taps, int64_t channels) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t groups = dcn_least(channels, channels * s->deformable_groups / s->C + 2);
-  return dcn_least(dcn_taps(s), columns / channels + 2) * groups;
+  const int64_t groups = channels / (s->C / s->deformable_groups) + 2;
+  return dcn_least(dcn_taps(s), taps) * dcn_least(channels, groups);
+}
+
+/* The same for a block of columns. */
+static inline int64_t dcn_depth_samples(const struct dcn_args *a) {
+  const int64_t channels = dcn_group_channels(&a->shape);
+  return dcn_most_samples(a, a->plan.depth / channels + 2, channels);
 }
 
 /* ---------------------------------------------------------------------- memory of a thread */
@@ -176,11 +184,11 @@ struct dcn_samples_memory {
 };
 
 static inline struct dcn_samples_memory dcn_samples_memory(const struct dcn_args *a,
-                                                           int64_t columns, int64_t channels,
+                                                           int64_t samples,
                                                            struct mluop_arena *arena) {
-  const int64_t samples = dcn_most_samples(a, columns, channels);
   struct dcn_samples_memory m;
-  m.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples, DCN_LANES), sizeof(*m.places));
+  m.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples + DCN_AHEAD, DCN_LANES),
+                        sizeof(*m.places));
   m.pieces = mluop_take(arena, samples, sizeof(*m.pieces));
   return m;
 }
@@ -193,8 +201,7 @@ struct dcn_forward_memory {
 
 static inline struct dcn_forward_memory dcn_forward_memory(const struct dcn_args *a,
                                                            struct mluop_arena *arena) {
-  struct dcn_forward_memory m = {
-      .samples = dcn_samples_memory(a, a->plan.depth, dcn_group_channels(&a->shape), arena)};
+  struct dcn_forward_memory m = {.samples = dcn_samples_memory(a, dcn_depth_samples(a), arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.sums = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
@@ -208,8 +215,7 @@ struct dcn_weight_memory {
 
 static inline struct dcn_weight_memory dcn_weight_memory(const struct dcn_args *a,
                                                          struct mluop_arena *arena) {
-  struct dcn_weight_memory m = {
-      .samples = dcn_samples_memory(a, a->plan.depth, dcn_group_channels(&a->shape), arena)};
+  struct dcn_weight_memory m = {.samples = dcn_samples_memory(a, dcn_depth_samples(a), arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.grads = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
@@ -226,7 +232,8 @@ struct dcn_data_memory {
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
   const int64_t columns = a->plan.taps * a->plan.unit;
-  struct dcn_data_memory m = {.samples = dcn_samples_memory(a, columns, a->plan.unit, arena)};
+  const int64_t samples = dcn_most_samples(a, a->plan.taps, a->plan.unit);
+  struct dcn_data_memory m = {.samples = dcn_samples_memory(a, samples, arena)};
   m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
   m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));

@@ -115,6 +115,20 @@ static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_
   }
 }
 
+/* Fetches what a later sample needs, as if it were for the same channels: it is, or for others of
+   the same pixels. Behind the last sample anything is fetched, which does no harm. */
+MLUOP_INLINE void dcn_fetch(const struct dcn_samples *b, size_t number, const void *map,
+                            const struct dcn_piece *piece, int is_half) {
+  const size_t later = number + DCN_AHEAD;
+  const struct dcn_places *places = &b->places[later / DCN_LANES];
+  for (int k = 0; k < 4; k++) {
+    const int64_t at = places->at[k][later % DCN_LANES] + piece->channel;
+    for (int64_t c = 0; c < piece->count && c < 64; c += 16) {
+      mluop_prefetch(mluop_at(map, at + c, is_half));
+    }
+  }
+}
+
 /* A sample: where its corners begin, from channel c of the map on, and their weights. What is
    outside of the map reads zeros. */
 struct dcn_sample {

@@ -24,7 +24,7 @@ enum {
   /* Of the sums of a wave, for each thread. */
   PARTIAL_BYTES = 1 << 21,
   /* Of the places of the samples of a block. */
-  PLACE_BYTES = 1 << 21
+  PLACE_BYTES = 1 << 20
 };
 
 /* Of one multiplication and addition, in picoseconds: 32 in a cycle. */
@@ -44,9 +44,9 @@ static int64_t cost_of(int64_t products) {
   return products / PRODUCTS_PER_NANOSECOND * MLUOP_NANOSECOND;
 }
 
-/* So many pixels of a block that the places of their samples have room, for so many columns. */
-static int64_t most_rows(const struct dcn_args *args, int64_t columns) {
-  const int64_t each = dcn_most_samples(args, columns) * (int64_t)sizeof(struct dcn_places);
+/* The pixels of a block: so many that the places of their samples have room. */
+static int64_t most_rows(int64_t samples) {
+  const int64_t each = samples * (int64_t)sizeof(struct dcn_places);
   return mluop_max(1, mluop_min(MOST_ROWS, PLACE_BYTES / mluop_div_up(each, DCN_LANES)));
 }
 
@@ -79,7 +79,7 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
   args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
-  cut_pixels(s, most_rows(args, args->plan.depth), mluop_num_threads(handle), &args->plan);
+  cut_pixels(s, most_rows(dcn_depth_samples(args)), mluop_num_threads(handle), &args->plan);
   struct mluop_arena arena = {NULL, 0};
   dcn_forward_memory(args, &arena);
   const int64_t blocks = s->groups * mluop_div_up(outputs, args->plan.outputs);
@@ -117,7 +117,7 @@ static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   plan->depth = cut(dcn_group_outputs(s), PRODUCT_DEPTH, 16);
   plan->unit = mluop_min(dcn_group_channels(s), s->C > WIDE_UNIT ? WIDE_UNIT : NARROW_UNIT);
   plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (MOST_ROWS * plan->unit)));
-  const int64_t rows = mluop_min(most_rows(args, plan->taps * plan->unit),
+  const int64_t rows = mluop_min(most_rows(dcn_most_samples(args, plan->taps, plan->unit)),
                                  mluop_max(1, PARTIAL_BYTES / partial_bytes(args, 1)));
   cut_pixels(s, rows, 1, plan);
   const int64_t threads = mluop_num_threads(handle);
@@ -196,7 +196,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
   args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
   args->plan.unit = FINISH_OUTPUTS;
-  cut_pixels(s, most_rows(args, args->plan.depth), 1, &args->plan);
+  cut_pixels(s, most_rows(dcn_depth_samples(args)), 1, &args->plan);
   const int64_t part_bytes = s->co * (columns + 1) * (int64_t)sizeof(float);
   const int64_t blocks = s->groups * mluop_div_up(columns, args->plan.depth) *
                          mluop_div_up(outputs, args->plan.outputs);
