@@ -21,7 +21,7 @@ enum { MOST_VECTORS = 2 };
 
 /* Columns [begin, end) of the windows of a tile, and rows of them: what lies beside the strip is
    left out. */
-struct sums {
+struct tile_sums {
   const float *grad[CARAFE_TILE], *weight[CARAFE_TILE]; /* weight: at the first tap of the rows */
   float *ring;
   int64_t row, row_floats, slots; /* row: of the ring, the first one */
@@ -44,7 +44,7 @@ MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
 
 /* Column u of neighbours, if it is one of those to be done; returns where the next one is. */
 MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                            const float *const *weight, const struct sums *t, int64_t tap,
+                            const float *const *weight, const struct tile_sums *t, int64_t tap,
                             int64_t u, int first, int last, int vectors) {
   if (u < t->begin || u >= t->end) return sums;
   add_column(sums, grad, weight, tap + u, first, last, 1, vectors);
@@ -54,8 +54,8 @@ MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
 /* A row of the windows. Of the columns of neighbours, column u < 3 is seen by pixels 0..u, and
    column K + u by those from u + 1 on. */
 MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                          const float *const *weight, const struct sums *t, int64_t tap, int pixels,
-                          int shift, int vectors) {
+                          const float *const *weight, const struct tile_sums *t, int64_t tap,
+                          int pixels, int shift, int vectors) {
   const int64_t K = t->K, pixel = t->pixel;
   if (shift) {
     sums = add_end(sums, grad, weight, t, tap, 0, 0, 0, vectors);
@@ -74,7 +74,7 @@ MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
   }
 }
 
-MLUOP_INLINE void add_tile(const struct sums *t, int pixels, int shift, int vectors) {
+MLUOP_INLINE void add_tile(const struct tile_sums *t, int pixels, int shift, int vectors) {
   vf grad[CARAFE_TILE][MOST_VECTORS];
   const float *weight[CARAFE_TILE];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
@@ -89,11 +89,11 @@ MLUOP_INLINE void add_tile(const struct sums *t, int pixels, int shift, int vect
   }
 }
 
-typedef void sums_function(const struct sums *t);
+typedef void sums_function(const struct tile_sums *t);
 
 /* clang-format off */
 #define SUMS(kind, pixels, shift, vectors)                                        \
-  static void add_##kind##_##vectors(const struct sums *t) {                      \
+  static void add_##kind##_##vectors(const struct tile_sums *t) {                      \
     add_tile(t, pixels, shift, vectors < MOST_VECTORS ? vectors : MOST_VECTORS);  \
   }
 /* clang-format on */
@@ -131,12 +131,12 @@ static void add_part(const struct map_strip *s, const struct chunk *c, const str
   const int64_t K = a->K, r = (K - 1) / 2, channels = part * plan->part;
   const int64_t all = carafe_div_up(carafe_min(plan->part, a->C - channels), VL);
   const int64_t cuts = carafe_div_up(all, MOST_VECTORS), slots = carafe_slots(a);
-  struct sums t = {.slots = slots,
-                   .row = s->owned.begin % slots,
-                   .row_floats = carafe_sums_row_floats(s->args),
-                   .pixel = carafe_pixel_floats(plan),
-                   .rows = s->owned.end - s->owned.begin,
-                   .K = K};
+  struct tile_sums t = {.slots = slots,
+                        .row = s->owned.begin % slots,
+                        .row_floats = carafe_sums_row_floats(s->args),
+                        .pixel = carafe_pixel_floats(plan),
+                        .rows = s->owned.end - s->owned.begin,
+                        .K = K};
   const int64_t first_tap = (s->owned.begin - s->row + r) * K;
   enum tile_kind kind;
   for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
