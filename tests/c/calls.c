@@ -11,6 +11,8 @@
 
 MLUOP_FAMILIES(DECLARE)
 
+int hostile_values = 1;
+
 const struct named_family families[] = {MLUOP_FAMILIES(ENTRY){NULL, NULL}};
 
 /* ------------------------------------------------------------------------------- tensors */

@@ -104,6 +104,9 @@ struct spec {
 #define INDICES(n) \
   { MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {n}, 1 }
 
+/* Whether random values may be such that arithmetic on them raises exceptions: infinities, NaNs. */
+extern int hostile_values;
+
 /* Adds a tensor of small values: floats in [-1, 1), or zeros for integers. */
 struct tensor *call_add(struct call *call, struct spec spec, int output);
 struct tensor *call_input(struct call *call, struct spec spec);

@@ -89,6 +89,7 @@ static const char *const isas[] = {"avx512", "avx2", "baseline", "neon", NULL};
 #endif
 
 static void lanes_compute_on_what_was_written(void) {
+  hostile_values = 0;
   for (int i = 0; isas[i] != NULL; i++) {
     mluOpHandle_t handle = handle_for(isas[i]);
     if (handle == NULL) continue;

@@ -108,8 +108,8 @@ static void set_offsets(struct twin *offset) {
     const int kind = random_int(0, 40);
     double value = random_real(-2.5, 2.5);
     if (kind < 6) value = random_int(-3, 3);
-    if (kind == 6) value = far[random_int(0, 3)];
-    if (kind == 7) value = random_int(0, 1) ? (double)NAN : (double)INFINITY;
+    if (kind == 6 && hostile_values) value = far[random_int(0, 3)];
+    if (kind == 7 && hostile_values) value = random_int(0, 1) ? (double)NAN : (double)INFINITY;
     twin_set(offset, i, value);
   }
 }
