@@ -256,8 +256,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t data_type, si
  * @param mode  1: shapes and parameters; 2: with the values of the inputs, so that a repetition has
  *              the same bits; 3: a line for the log, no file; any other: off.
  *
- * A case is written once the arguments have been accepted, before the operator runs. What goes wrong
- * with its file is logged, and changes nothing for the operator. May be called at any time.
+ * A case is written once the arguments have been accepted, before the operator runs. What goes
+ * wrong with its file is logged, and changes nothing for the operator. May be called at any time.
  */
 void MLUOP_WIN_API mluOpSetGenCaseMode(int mode);
 
@@ -1345,8 +1345,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * Deformable convolution: a convolution whose taps sample the map where offsets say, and, with a
  * mask, at a weight of their own.
  *
- * With pad, stride and dilation (p, s, d; h for rows, w for columns), for output pixel (n, y, x) and
- * tap (i, j) of deformable group g, in float, each operation rounded once:
+ * With pad, stride and dilation (p, s, d; h for rows, w for columns), for output pixel (n, y, x)
+ * and tap (i, j) of deformable group g, in float, each operation rounded once:
  *
  *     v = float(y*sh - pt + i*dh) + offset[n,y,x, ((g*kh+i)*kw+j)*2]
  *     u = float(x*sw - pl + j*dw) + offset[n,y,x, ((g*kh+i)*kw+j)*2 + 1]
@@ -1361,8 +1361,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * @param dcn_desc        The parameters.
  * @param input_desc      [N, H, W, C] of MLUOP_LAYOUT_NHWC, half or float; others have its type.
  * @param input           The map.
- * @param offset_desc     [N, ho, wo, deformable_group*kh*kw*2], NHWC. With the padding of both sides
- *                        ho = (H + pt + pb - (dh*(kh-1)+1)) / sh + 1, rounded down; wo alike.
+ * @param offset_desc     [N, ho, wo, deformable_group*kh*kw*2], NHWC. With the padding of both
+ * sides ho = (H + pt + pb - (dh*(kh-1)+1)) / sh + 1, rounded down; wo alike.
  * @param offset          The offsets: rows and columns in turns. Any value is legal.
  * @param mask_desc       [N, ho, wo, deformable_group*kh*kw], NHWC; NULL for all ones.
  * @param mask            The mask; NULL without mask_desc.
@@ -1379,8 +1379,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * number of threads, any im2col_step, and for a batch in parts.
  *
  * @return The first of these that fits; output is untouched unless the status is SUCCESS:
- *   - MLUOP_STATUS_BAD_PARAM: handle is NULL; workspace is NULL with a size; dcn_desc is NULL or was
- *     not set; a descriptor that is not optional is NULL; a tensor has another number of dims,
+ *   - MLUOP_STATUS_BAD_PARAM: handle is NULL; workspace is NULL with a size; dcn_desc is NULL or
+ * was not set; a descriptor that is not optional is NULL; a tensor has another number of dims,
  *     another layout, another type, no elements, or another shape; N, C or co do not divide; the
  *     filter with its dilation does not fit into the padded map.
  *   - MLUOP_STATUS_NOT_SUPPORTED: an on-chip type of input or filter other than their own; a tensor
@@ -1397,14 +1397,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *     mluOpDCNForward(handle, dcn_desc, input_desc, input, offset_desc, offset, mask_desc, mask,
  *                     filter_desc, filter, NULL, NULL, NULL, 0, output_desc, output);
  */
-mluOpStatus_t MLUOP_WIN_API mluOpDCNForward(
-    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
-    const mluOpTensorDescriptor_t input_desc, const void *input,
-    const mluOpTensorDescriptor_t offset_desc, const void *offset,
-    const mluOpTensorDescriptor_t mask_desc, const void *mask,
-    const mluOpTensorDescriptor_t filter_desc, const void *filter,
-    const mluOpTensorDescriptor_t bias_desc, const void *bias, void *workspace,
-    size_t workspace_size, const mluOpTensorDescriptor_t output_desc, void *output);
+mluOpStatus_t MLUOP_WIN_API
+mluOpDCNForward(mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+                const mluOpTensorDescriptor_t input_desc, const void *input,
+                const mluOpTensorDescriptor_t offset_desc, const void *offset,
+                const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                const mluOpTensorDescriptor_t filter_desc, const void *filter,
+                const mluOpTensorDescriptor_t bias_desc, const void *bias, void *workspace,
+                size_t workspace_size, const mluOpTensorDescriptor_t output_desc, void *output);
 
 /**
  * The bytes of workspace that mluOpDCNBackwardData needs for such tensors: 0. (The name is the
@@ -1477,9 +1477,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * Example:
  *
  *     // gradients of input, offset and mask for the example of mluOpDCNForward
- *     mluOpDCNBackwardData(handle, dcn_desc, input_desc, input, offset_desc, offset, mask_desc, mask,
- *                          filter_desc, filter, output_desc, grad_output, NULL, 0, input_desc,
- *                          grad_input, offset_desc, grad_offset, mask_desc, grad_mask);
+ *     mluOpDCNBackwardData(handle, dcn_desc, input_desc, input, offset_desc, offset, mask_desc,
+ * mask, filter_desc, filter, output_desc, grad_output, NULL, 0, input_desc, grad_input,
+ * offset_desc, grad_offset, mask_desc, grad_mask);
  */
 mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardData(
     mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
@@ -1595,8 +1595,8 @@ mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
  * @param sampling_ratio  Samples of a bin along each axis; 0 or less: as many as it has pixels.
  * @param spatial_scale   Pixels of the map for a unit of the coordinates of boxes. Any number.
  * @param pool_mode       0: the maximum of the samples. 1: their mean.
- * @param aligned         Whether coordinates count from the edges of pixels, half a pixel from their
- *                        centres. Without it, every box is 1 x 1 pixels at least.
+ * @param aligned         Whether coordinates count from the edges of pixels, half a pixel from
+ * their centres. Without it, every box is 1 x 1 pixels at least.
  *
  * @return MLUOP_STATUS_BAD_PARAM: roialign_desc is NULL; pooled_height or pooled_width is below 1;
  *   pool_mode is neither 0 nor 1. The descriptor is then as it was.
@@ -1638,8 +1638,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
  *
  * Tensors are all half or all float, and contiguous. No output shares a byte with another tensor.
  *
- * Coordinates are float, one rounding per operation, in the order that is written: every CPU samples
- * the same points. Half results are rounded once.
+ * Coordinates are float, one rounding per operation, in the order that is written: every CPU
+ * samples the same points. Half results are rounded once.
  *
  * A sample with y < -1, y > H, x < -1, x > W or NaN is outside: its value is 0. One between -1 and
  * 0, or beyond the last pixel, has the value at the rim. A weight of 0 does not hide an infinite or
@@ -1650,8 +1650,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
  * Maxima look at the samples row by row. The first of equal ones counts, and NaN loses against
  * every number; if all are NaN, the result is NaN and argmax the first sample. An empty grid gives
  * 0, and -1 for argmax_x and argmax_y. Values are float, w1*v1 + w2*v2 + w3*v3 + w4*v4 with one
- * rounding per operation: every CPU finds the same maximum. Samples outside count once, as the first
- * of them; so the time of a call is bounded by the sizes of the tensors, for any box.
+ * rounding per operation: every CPU finds the same maximum. Samples outside count once, as the
+ * first of them; so the time of a call is bounded by the sizes of the tensors, for any box.
  *
  * Results are the same bits for any number of threads.
  *
@@ -1675,13 +1675,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
  *     mluOpRoiAlignForward_v2(handle, roialign_desc, input_desc, input, boxes_desc, boxes,
  *                             output_desc, output, NULL, NULL, NULL, NULL);
  */
-mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(
-    mluOpHandle_t handle, const mluOpRoiAlignForwardDescriptor_t roialign_desc,
-    const mluOpTensorDescriptor_t input_desc, const void *input,
-    const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
-    const mluOpTensorDescriptor_t output_desc, void *output,
-    const mluOpTensorDescriptor_t argmax_x_desc, void *argmax_x,
-    const mluOpTensorDescriptor_t argmax_y_desc, void *argmax_y);
+mluOpStatus_t MLUOP_WIN_API
+mluOpRoiAlignForward_v2(mluOpHandle_t handle, const mluOpRoiAlignForwardDescriptor_t roialign_desc,
+                        const mluOpTensorDescriptor_t input_desc, const void *input,
+                        const mluOpTensorDescriptor_t boxes_desc, const void *boxes,
+                        const mluOpTensorDescriptor_t output_desc, void *output,
+                        const mluOpTensorDescriptor_t argmax_x_desc, void *argmax_x,
+                        const mluOpTensorDescriptor_t argmax_y_desc, void *argmax_y);
 
 /**
  * The backward of RoIAlign for means: mluOpRoiAlignBackward_v2 with a pool_mode of 1 and without
@@ -1698,8 +1698,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(
  *
  * For means, each sample inside adds its bilinear weights times grads / (grid_h * grid_w) to the
  * four pixels around it. For maxima, each element of grads goes to the four pixels around
- * (argmax_y, argmax_x), as these numbers are stored, with their weights; of the boxes only the image
- * matters then.
+ * (argmax_y, argmax_x), as these numbers are stored, with their weights; of the boxes only the
+ * image matters then.
  *
  * @param handle            The handle.
  * @param grads_desc        [R, pooled_height, pooled_width, C], NHWC.
@@ -1709,8 +1709,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(
  * @param argmax_x_desc     Like grads_desc. For means this and the next three are not looked at.
  * @param argmax_x          What the forward has stored. Any numbers are allowed.
  * @param argmax_y_desc     Like grads_desc.
- * @param argmax_y          What the forward has stored. Nothing is added where it is -1, the mark of
- *                          an empty grid.
+ * @param argmax_y          What the forward has stored. Nothing is added where it is -1, the mark
+ * of an empty grid.
  * @param spatial_scale     As for mluOpSetRoiAlignForwardDescriptor_v2.
  * @param sampling_ratio    As there. Maxima do not need it.
  * @param aligned           As there.
@@ -1719,14 +1719,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward(
  * @param grads_image       Receives the gradient of input. Every element is overwritten: without
  *                          boxes, that is with R = 0, it is 0.
  *
- * Tensors are all half or all float, and contiguous. grads_image shares no byte with another tensor.
+ * Tensors are all half or all float, and contiguous. grads_image shares no byte with another
+ * tensor.
  *
  * A sample outside is skipped: a gradient that is infinite or NaN reaches no element through it.
  * Results are the same bits for any number of threads; MLUOP_ATOMICS_ALLOWED changes nothing.
  *
  * @return The first of these that fits; grads_image is untouched unless the status is SUCCESS:
- *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor or a data pointer is NULL; pool_mode is neither 0
- *     nor 1; the layout or number of dims of a tensor is wrong.
+ *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor or a data pointer is NULL; pool_mode is neither
+ * 0 nor 1; the layout or number of dims of a tensor is wrong.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
  *   - MLUOP_STATUS_BAD_PARAM: a data type is another one; shapes do not fit together; pooled_height
  *     or pooled_width is 0.
