@@ -87,6 +87,11 @@ static inline int can_take_fours(const struct blocks *b) {
   return b->length < VL && b->length >= 4 && b->step > 0 && b->count == VL && !b->is_half;
 }
 
+/* Blocks of one element that are neighbours are a vector as they are. */
+static inline int are_vector(const struct blocks *b) {
+  return b->length == 1 && b->step == 1 && b->count == VL;
+}
+
 static inline void prefetch_next(const struct blocks *b) {
   const int64_t next = b->from + (b->lane[0] + b->next) * b->length;
   for (int64_t l = 0; l < VL; l++) {
@@ -118,6 +123,10 @@ static inline void lanes_take(float *to, int64_t step, const struct blocks *b) {
     }
     return;
   }
+  if (are_vector(b)) {
+    vf_store(to, vf_load_as(b->tensor, b->from + b->lane[0], b->is_half));
+    return;
+  }
   LANES_SQUARES(take_square, to, step, b)
 }
 
@@ -127,6 +136,10 @@ static inline void lanes_put(const struct blocks *b, const float *from, int64_t 
     for (int64_t i = 0; i < b->length; i += 4) {
       put_fours(b, from, step, carafe_min(i, b->length - 4));
     }
+    return;
+  }
+  if (are_vector(b)) {
+    vf_store_as(b->tensor, b->from + b->lane[0], vf_load(from), b->is_half);
     return;
   }
   LANES_SQUARES(put_square, b, from, step)
