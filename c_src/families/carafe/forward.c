@@ -98,26 +98,42 @@ static void sum_small_groups(struct walk *w, struct tiles *t, struct weights *we
   }
 }
 
+/* The masks of as many windows as `columns` has, which follow those in the row or begin the next
+   one: of each group, the rows of taps that lie on the map. */
+static void prefetch_masks(struct walk *w, struct carafe_span columns) {
+  const struct carafe_shape *a = &w->args->shape;
+  const struct carafe_item *item = &w->ring.item;
+  const int is_end = columns.end == item->column + item->columns;
+  const int64_t y = item->row + is_end, x = is_end ? item->column : columns.end, S = a->S;
+  const struct carafe_span under = carafe_window(y, a->K, a->H);
+  const int64_t row = a->K * (a->is_half ? 2 : 4), group = a->K * row, pixel = a->G * group;
+  const char *mask = w->args->mask;
+  mask += ((item->n * a->H + y) * S * a->W + x) * S * pixel + item->group * group +
+          (under.begin - y + a->K / 2) * row;
+  for (int64_t u = S - 1; u >= 0; u--) {
+    prefetch_add(&w->prefetch, (struct prefetch_area){.first = mask + u * S * a->W * pixel,
+                                                      .bytes = (under.end - under.begin) * row,
+                                                      .count = item->groups,
+                                                      .step = group,
+                                                      .rows = (columns.end - columns.begin) * S,
+                                                      .row_step = pixel});
+  }
+}
+
 /* What will be needed next is prefetched between the tiles of a segment: the masks of the segment
    that follows, and the pixels of the row that is packed after the next one. */
 static void prefetch_next(struct walk *w, struct tiles *t, struct carafe_span columns) {
   const struct carafe_shape *a = &w->args->shape;
   const struct carafe_item *item = &w->ring.item;
-  const int64_t size = a->is_half ? 2 : 4, taps = a->K * a->K, S = a->S;
+  const struct carafe_span under = carafe_window(item->row, a->K, a->H);
+  const int64_t size = a->is_half ? 2 : 4, S = a->S;
   const int64_t count = columns.end - columns.begin, y = item->row + a->K / 2 + 2;
-  const int64_t pixel = (item->n * a->H + item->row) * S * S * a->W + columns.end * S;
-  const char *mask = w->args->mask, *input = w->args->input;
+  const char *input = w->args->input;
   t->prefetch = &w->prefetch;
   t->prefetched = 0;
   w->prefetch = (struct prefetch){.areas = 0};
   if (!w->args->large) return;
-  prefetch_add(&w->prefetch,
-               (struct prefetch_area){.first = mask + (pixel * a->G + item->group) * taps * size,
-                                      .bytes = item->groups * taps * size,
-                                      .count = count * S,
-                                      .step = a->G * taps * size,
-                                      .rows = S,
-                                      .row_step = S * a->W * a->G * taps * size});
+  prefetch_masks(w, columns);
   if (y < a->H) {
     const int64_t from = ((item->n * a->H + y) * a->W + columns.begin) * a->G + item->group;
     prefetch_add(&w->prefetch,
@@ -132,6 +148,7 @@ static void prefetch_next(struct walk *w, struct tiles *t, struct carafe_span co
                                     : item->groups * carafe_div_up(item->length, VECTORS * VL);
   const int64_t windows = S == 1 && lanes == 0 ? carafe_div_up(count, PIXELS) : count * chunks;
   const int64_t parts = carafe_div_up(carafe_ring_rows(a), carafe_sum_rows(w->args));
+  const int64_t taps = (under.end - under.begin) * carafe_min(a->K, a->W);
   const int64_t times = lanes > 0 ? carafe_max(1, taps / prefetch_taps(lanes)) : parts;
   t->prefetched = carafe_div_up(w->prefetch.lines, vectors * windows * times);
 }

@@ -7,7 +7,7 @@
 
 #include "families/carafe/item.h"
 
-enum { PREFETCH_LINE = 64, PREFETCH_AREAS = 5 };
+enum { PREFETCH_LINE = 64, PREFETCH_AREAS = 6 };
 
 /* `rows` rows of `count` runs of `bytes`. */
 struct prefetch_area {
@@ -28,6 +28,10 @@ static inline void prefetch_add(struct prefetch *p, struct prefetch_area area) {
   if (area.step == area.bytes) {
     area.bytes *= area.count;
     area.count = 1;
+  }
+  if (area.count == 1 && area.row_step == area.bytes) {
+    area.bytes *= area.rows;
+    area.rows = 1;
   }
   p->lines += area.rows * area.count * (area.bytes / PREFETCH_LINE + 1);
   p->area[p->areas++] = area;
