@@ -159,16 +159,7 @@ class Tree:
 
     def operators(self) -> list[str]:
         """Return every function with a handle and a tensor descriptor that is no query."""
-        code = "".join(self.files("include/mlu_op.h").values())
-        code = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
-        declared = re.findall(r"MLUOP_WIN_API\s+(mluOp\w+)\(([^;]*)\);", code)
-        return [
-            name
-            for name, parameters in declared
-            if "mluOpHandle_t" in parameters
-            and "mluOpTensorDescriptor_t" in parameters
-            and not name.startswith("mluOpGet")
-        ]
+        return _operators("".join(self.files("include/mlu_op.h").values()))
 
     def families(self) -> list[str]:
         """Return the families that CMake knows."""
@@ -176,6 +167,27 @@ class Tree:
         found = re.search(r"set\(all_families ([^)]*)\)", text)
         assert found is not None
         return found[1].split()
+
+
+# Most texts of a changed tree are those of the others: what is found in them is kept.
+
+
+@cache
+def _operators(header: str) -> list[str]:
+    code = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    declared = re.findall(r"MLUOP_WIN_API\s+(mluOp\w+)\(([^;]*)\);", code)
+    return [
+        name
+        for name, parameters in declared
+        if "mluOpHandle_t" in parameters
+        and "mluOpTensorDescriptor_t" in parameters
+        and not name.startswith("mluOpGet")
+    ]
+
+
+@cache
+def _search(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text)
 
 
 @cache
@@ -198,7 +210,7 @@ def python_name(tree: Tree, family: str, operator: str) -> str:
     the field has another word for it.
     """
     said = "".join(tree.files(f"pymluops/_families/{family}/cases.py").values())
-    found = re.search(rf'SmallCall\(\s*"(\w+)",\s*"{operator}"', said)
+    found = _search(rf'SmallCall\(\s*"(\w+)",\s*"{operator}"', said)
     return found[1] if found else snake_case(operator)
 
 
@@ -226,7 +238,7 @@ def missing(tree: Tree) -> list[str]:
             if not texts:
                 found.append(f"{operator}: no {path}")
             for pattern in patterns(tree, place, family, operator):
-                if not any(re.search(pattern, text) for text in texts):
+                if not any(_search(pattern, text) for text in texts):
                     found.append(f"{operator}: {path} does not say {pattern}")
     return found
 
