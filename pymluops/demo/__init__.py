@@ -90,9 +90,9 @@ def _draw_scene(canvas: Canvas, scene: Scene, top: int) -> None:
         left = _MARGIN + number % 2 * column
         canvas.text(top, left, outcome.name, _BODY, INK)
         canvas.text(top, left + 306, f"{outcome.milliseconds:#.3g} ms", _BODY, INK)
-        canvas.text(top, left + 396, outcome.error, _BODY, FAINT)
+        canvas.text(top, left + 410, outcome.error, _BODY, FAINT)
         status = ("ok", GOOD) if outcome.verdict else ("WRONG", BAD)
-        canvas.text(top, left + 508, status[0], _BODY, status[1], bold=True)
+        canvas.text(top, left + 522, status[0], _BODY, status[1], bold=True)
         top += _LINE * (number % 2)
 
 
