@@ -32,7 +32,11 @@ def add(commands: Any) -> None:
     run.set_defaults(run=_run)
 
     new = actions.add_parser("new", help="print a new case", description=_NEW)
-    new.add_argument("operator", metavar="OP", help="such as carafe_forward")
+    new.add_argument(
+        "operator",
+        metavar="OP",
+        help="its name in C, in small letters: thing_forward for mluOpThingForward",
+    )
     new.add_argument("--shape", nargs="+", default=[], metavar="NAME=VALUE")
     new.add_argument("--dtype", choices=("float", "half"), default="float")
     new.add_argument("--seed", type=int, default=23)

@@ -218,20 +218,20 @@ static void a_call_takes_no_more_scalars_than_fit(void) {
 /* What Set kept is there for the rules of every later call. */
 static void parameters_become_scalars_of_the_call(void) {
   mluOpStatus_t status;
-  CHECK(mluop_create_parameters("api", "dcn_desc", NULL, &status) == NULL);
+  CHECK(mluop_create_parameters("api", "thing_desc", NULL, &status) == NULL);
   CHECK_EQ(MLUOP_STATUS_BAD_PARAM, status);
-  CHECK_TEXT("[api] dcn_desc is NULL", mluOpCpuGetLastErrorMessage());
-  CHECK_EQ(MLUOP_STATUS_BAD_PARAM, mluop_destroy_parameters("api", "dcn_desc", NULL));
-  CHECK_TEXT("[api] dcn_desc is NULL", mluOpCpuGetLastErrorMessage());
+  CHECK_TEXT("[api] thing_desc is NULL", mluOpCpuGetLastErrorMessage());
+  CHECK_EQ(MLUOP_STATUS_BAD_PARAM, mluop_destroy_parameters("api", "thing_desc", NULL));
+  CHECK_TEXT("[api] thing_desc is NULL", mluOpCpuGetLastErrorMessage());
   struct mluop_parameters *parameters = mluop_create_parameters("api", "d", memory, &status);
   OK(status);
 
   struct mluop_call call = {
       .api = "api",
       .handle = handle,
-      .objects = {{.name = "dcn_desc", .pointer = parameters, .kind = MLUOP_PARAMETERS}}};
+      .objects = {{.name = "thing_desc", .pointer = parameters, .kind = MLUOP_PARAMETERS}}};
   HOLDS(.check = CHECK_OBJECT);
-  FAILS("dcn_desc was not set", .check = CHECK_SET);
+  FAILS("thing_desc was not set", .check = CHECK_SET);
   struct mluop_call set = {.scalars = {mluop_integer("group", 3),
                                        mluop_integers("pad", (const int[]){1, 2}, 2),
                                        mluop_real("sigma", 0.25)}};
@@ -241,7 +241,7 @@ static void parameters_become_scalars_of_the_call(void) {
   HOLDS(.check = CHECK_EQUAL, .text = "group", .value = 3);
   CHECK_EQ(2, mluop_integer_of(&call, "pad[1]"));
   CHECK(mluop_real_of(&call, "sigma") == 0.25);
-  OK(mluop_destroy_parameters("api", "dcn_desc", parameters));
+  OK(mluop_destroy_parameters("api", "thing_desc", parameters));
 }
 
 /* Two optional tensors, of which a call has both or none. */

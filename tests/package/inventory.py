@@ -106,6 +106,7 @@ PLACES = (
         "values, properties, hostile data, for each instruction set and several thread counts",
     ),
     Place("tests/thing/*.py", "what they call: every operator", (r"\bPYNAME\b",)),
+    Place("tests/thing/gallery_cases.py", "its test cases at the sizes of networks"),
     Place(
         "tests/thing/contract.toml",
         "every check, alone and in conflict: its status, its message; small exact values",

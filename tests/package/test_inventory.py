@@ -52,7 +52,7 @@ def test_nothing_is_missing() -> None:
     [
         ("mluOpThing2partForward", "thing2part_forward"),
         ("mluOpThing", "thing"),
-        ("mluOpRoiAlignForward_v2", "roi_align_forward"),
+        ("mluOpLargeThingForward_v2", "large_thing_forward"),
         ("mluOpABCBackwardData", "abc_backward_data"),
     ],
 )
