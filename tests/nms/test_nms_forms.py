@@ -209,6 +209,13 @@ def test_a_turned_square(handle):
     assert call_nms(handle, boxes, None, threshold=0.715)[1] == 2
 
 
+@pytest.mark.parametrize("place", [(1e6, 0), (0, 1e6), (-1e6, 3), (3, -1e6)])
+def test_small_turned_boxes_far_away_are_found(handle, place):
+    boxes = np.zeros((2, 7), np.float32)
+    boxes[:, :2], boxes[:, 3:5] = place, 0.5
+    assert call_nms(handle, boxes, None, threshold=0.9)[1] == 1
+
+
 # -------------------------------------------------------------------------------------- labels
 
 
