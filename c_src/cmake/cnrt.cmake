@@ -5,7 +5,8 @@
 add_library(cnrt c_src/cnrt/convert.c c_src/cnrt/device.c c_src/cnrt/driver.c c_src/cnrt/error.c
                  c_src/cnrt/memory.c c_src/cnrt/queue.c c_src/cnrt/registry.c)
 add_library(mluops::cnrt ALIAS cnrt)
-target_link_libraries(cnrt PRIVATE $<BUILD_INTERFACE:mluops_flags> Threads::Threads)
+target_link_libraries(cnrt PRIVATE $<BUILD_INTERFACE:mluops_flags>
+                                   $<BUILD_INTERFACE:mluops_guarded> Threads::Threads)
 target_include_directories(cnrt PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(cnrt PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON

@@ -35,7 +35,7 @@ add_custom_target(
   VERBATIM)
 
 Python_add_library(_native MODULE USE_SABI 3.10 WITH_SOABI ${native_source} ${build_id_source})
-target_link_libraries(_native PRIVATE mluops mluops_exact ${CMAKE_DL_LIBS})
+target_link_libraries(_native PRIVATE mluops mluops_exact mluops_guarded ${CMAKE_DL_LIBS})
 # The module needs no host runtime, though programs that link mluops get it.
 target_link_options(_native PRIVATE LINKER:--as-needed)
 # DT_RPATH instead of DT_RUNPATH: what is in LD_LIBRARY_PATH comes later, such as the accelerator's

@@ -2,6 +2,7 @@
 """The shared library as the linker sees it: what it needs, and who can load it."""
 
 import ctypes
+import platform
 import re
 import subprocess
 import sys
@@ -40,6 +41,24 @@ def test_libraries_are_what_their_names_say() -> None:
         with (PACKAGE / "lib" / name).open("rb") as library:
             assert library.read(4) == b"\x7fELF", name
     assert "libcnrt.so" in needed(PACKAGE / "lib/libcndrv.so")
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.so")), ids=lambda path: path.name)
+def test_libraries_are_hardened(path: Path) -> None:
+    """Tables are read-only before the first call, the stack is data, overwritten ends are seen."""
+    segments = readelf("-l", str(path))
+    assert "GNU_RELRO" in segments
+    flags = re.search(r"GNU_STACK(?:\s+0x\w+){5}\s+([RWE]+)", segments)
+    assert flags is not None
+    assert flags[1] == "RW"
+    dynamic = readelf("-d", str(path))
+    assert re.search(r"\(FLAGS_1\).*\bNOW\b", dynamic)
+    assert "TEXTREL" not in dynamic
+    undefined = set(re.findall(r"UND (\w+)", readelf("--dyn-syms", str(path))))
+    if path.name != "libcndrv.so":  # which has no function that could write
+        assert "__stack_chk_fail" in undefined
+    if path == LIBRARY and platform.libc_ver()[0] == "glibc":
+        assert {"__memcpy_chk", "__vsnprintf_chk"} <= undefined
 
 
 def test_nothing_is_left_of_the_build_folder() -> None:
