@@ -17,6 +17,7 @@ slow|tools|a family is dropped into a copy of the tree; more instruction sets wh
 tsan|tools|C tests of threads with ThreadSanitizer
 gcc|tools|C tests, with every instruction set in one build
 clang|tools|C tests, compiled by Clang
+docs|tools|the documentation site, without a warning
 install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
 wheel|tools|sdist and wheel, in an environment of their own; the wheel is reproducible
 serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
@@ -63,12 +64,17 @@ step_setup() {
   python3 -m venv .venv && .venv/bin/pip install -e '.[test]'
 }
 
-step_tools() { # what the extra "dev" names, without another build of the package
-  python -c '
-import tomllib
+extra() { # NAME: installs what an extra names, without another build of the package
+  python - "$1" >"build/ci/$1.txt" <<'END'
+import sys, tomllib
 with open("pyproject.toml", "rb") as file:
-    print(*tomllib.load(file)["project"]["optional-dependencies"]["dev"], sep="\n")' >build/ci/dev.txt
-  python -m pip install -q -r build/ci/dev.txt
+    print(*tomllib.load(file)["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+END
+  python -m pip install -q -r "build/ci/$1.txt"
+}
+
+step_tools() {
+  extra dev
 }
 
 step_tests() {
@@ -119,6 +125,11 @@ step_headers() {
       $compiler -std=c++11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$header"
     done
   done
+}
+
+step_docs() {
+  extra docs
+  python docs/site/build.py
 }
 
 # ------------------------------------------------------------------ compilers and processors

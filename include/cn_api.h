@@ -30,6 +30,7 @@ typedef enum {
   CN_ERROR_UNKNOWN = 999
 } CNresult;
 
+/** The integers of this interface. */
 typedef uint64_t cn_uint64_t;
 typedef int64_t cn_int64_t;
 
@@ -39,6 +40,7 @@ typedef int CNdev;
 /** An address in device memory; the value of the pointer that cnrtMalloc gives. */
 typedef cn_uint64_t CNaddr;
 
+/** A context. It is opaque, and owns nothing. */
 typedef struct CNcontext_st *CNcontext;
 
 /** Queues and notifiers are those of the runtime. */
@@ -61,30 +63,45 @@ CNresult cnGetDriverVersion(int *version);
 CNresult cnGetErrorName(CNresult error, const char **name);
 CNresult cnGetErrorString(CNresult error, const char **text);
 
+/** Stores the number of devices: 1. */
 CNresult cnDeviceGetCount(int *count);
+
+/** Stores the device with a number: 0 is the only one. */
 CNresult cnDeviceGet(CNdev *device, int ordinal);
+
+/** Stores the name of a device, at most `length` characters with the NUL at the end. */
 CNresult cnDeviceGetName(char *name, int length, CNdev device);
+
+/** Stores one fact about a device. */
 CNresult cnDeviceGetAttribute(int *value, CNdevice_attribute attribute, CNdev device);
 
 /** Makes a context, makes it the current one of this thread, and leaves it to the caller. */
 CNresult cnCtxCreate(CNcontext *context, unsigned int flags, CNdev device);
 
-/** Ends a context; it is no thread's current one any more. */
+/** Destroys a context. It is no longer the current one of any thread. */
 CNresult cnCtxDestroy(CNcontext context);
+
+/** Reads and sets the current context of this thread; NULL means none. */
 CNresult cnCtxGetCurrent(CNcontext *context);
 CNresult cnCtxSetCurrent(CNcontext context);
+
+/** Stores the device of the current context: 0. */
 CNresult cnCtxGetDevice(CNdev *device);
+
+/** Waits for all work of the current context. There is never any left. */
 CNresult cnCtxSync(void);
 
 /** The context that all users of the device share; it needs no release. */
 CNresult cnSharedContextAcquire(CNcontext *context, CNdev device);
 CNresult cnSharedContextRelease(CNdev device);
 
+/** Queues: as cnrtQueueCreate, cnrtQueueDestroy, cnrtQueueSync and cnrtQueueQuery. */
 CNresult cnCreateQueue(CNqueue *queue, unsigned int flags);
 CNresult cnDestroyQueue(CNqueue queue);
 CNresult cnQueueSync(CNqueue queue);
 CNresult cnQueryQueue(CNqueue queue);
 
+/** Device memory: as cnrtMalloc, cnrtFree, cnrtMemGetInfo, cnrtMemcpy and cnrtMemset. */
 CNresult cnMalloc(CNaddr *address, cn_uint64_t bytes);
 CNresult cnFree(CNaddr address);
 CNresult cnMemGetInfo(cn_uint64_t *free, cn_uint64_t *total);

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/** The version of the runtime whose names these are. */
 #define CNRT_MAJOR_VERSION 6
 #define CNRT_MINOR_VERSION 0
 #define CNRT_PATCH_VERSION 0
@@ -105,6 +106,7 @@ typedef struct {
   unsigned int z;
 } cnrtDim3_t;
 
+/** The type of a number, for cnrtCastDataType. */
 typedef enum {
   CNRT_INVALID = 0x0,
   CNRT_FLOAT16 = 0x12,
@@ -193,7 +195,7 @@ cnrtRet_t cnrtDeviceGetAttribute(int *value, cnrtDeviceAttr_t attribute, int ord
 /** The range of queue priorities: 0 for both. */
 cnrtRet_t cnrtDeviceGetQueuePriorityRange(int *least_priority, int *greatest_priority);
 
-/* Names of older releases. */
+/** Names of older releases. */
 cnrtRet_t cnrtInit(unsigned int flags);
 void cnrtDestroy(void);
 cnrtRet_t cnrtGetDeviceHandle(cnrtDev_t *dev, int ordinal);
@@ -226,7 +228,7 @@ cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsi
 /** Calls fn(user_data) when the queue comes to it: now, on this thread. */
 cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t queue, cnrtHostFn_t fn, void *user_data);
 
-/* Names of older releases. */
+/** Names of older releases. */
 cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue);
 cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue);
 cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue);
@@ -259,7 +261,7 @@ cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float *
 /** The same in milliseconds. */
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end, float *ms);
 
-/* Names of older releases; a destroyed notifier is set to NULL. */
+/** Names of older releases; a destroyed notifier is set to NULL. */
 cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier);
 cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier);
 

@@ -41,7 +41,7 @@ class Diff4(NamedTuple):
 
 
 def diff1(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
-    """Return sum |result - baseline| / sum |baseline|.
+    """Return ``sum |result - baseline| / sum |baseline|``.
 
     >>> diff1([1.0, 3.0], [1.0, 2.0])
     0.3333333333333333
@@ -54,7 +54,7 @@ def diff1(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
 
 
 def diff2(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
-    """Return sqrt(sum (result - baseline)**2 / sum baseline**2).
+    """Return ``sqrt(sum (result - baseline)**2 / sum baseline**2)``.
 
     >>> diff2([3.0, 8.0], [3.0, 4.0])
     0.8
@@ -87,7 +87,7 @@ def diff3(
 
 
 def diff3_1(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
-    """Return the largest relative error, max |result - baseline| / |baseline|.
+    """Return the largest relative error, ``max |result - baseline| / |baseline|``.
 
     >>> diff3_1([1.0, 3.0], [1.0, 2.0]), diff3_1([1.0], [0.0]), diff3_1([0.0], [0.0])
     (0.5, inf, 0.0)
@@ -104,7 +104,7 @@ def diff3_1(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
 
 
 def diff3_2(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
-    """Return the largest absolute error, max |result - baseline|.
+    """Return the largest absolute error, ``max |result - baseline|``.
 
     >>> diff3_2([1.0, 3.0], [1.0, 2.5])
     0.5

@@ -198,7 +198,7 @@ def deform_roi_pool(
         (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient. In float32
         beside a float16 or bfloat16 ``input`` coordinates are not rounded.
     offset : Tensor or None
-        (R, 2, *output_size): how far each bin moves in x and in y, in sizes of its region
+        ``(R, 2, *output_size)``: how far each bin moves in x and in y, in sizes of its region
         times ``gamma``.
     output_size : int or (int, int)
         Bins per region, (height, width).
@@ -212,7 +212,7 @@ def deform_roi_pool(
     Returns
     -------
     Tensor
-        (R, C, *output_size), in the memory format of ``input``.
+        ``(R, C, *output_size)``, in the memory format of ``input``.
     """
     pooled_h, pooled_w = pair("deform_roi_pool", "output_size", output_size)
     result: Tensor = _deform_roi_pool(

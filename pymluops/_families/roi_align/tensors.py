@@ -229,7 +229,7 @@ def roi_align(
     Returns
     -------
     Tensor
-        (R, C, *output_size), in the memory format of ``input``.
+        ``(R, C, *output_size)``, in the memory format of ``input``.
     """
     pooled_h, pooled_w = pair("roi_align", "output_size", output_size)
     if pool_mode not in POOL_MODES:
