@@ -3,19 +3,19 @@
 #define CNRT_H_
 
 /**
- * @file cnrt.h
- * The host runtime: the names of the accelerator's runtime (CNRT), over the memory and the clock of
- * this computer, so that programs written for the accelerator build and run here. `libcnrt` is a
- * library of its own; the mluOp library does not need it. docs/cnrt.md tells which names and values
- * follow public CNRT headers and which were chosen here.
+ * @file cnrt.h The host runtime: the functions of the accelerator's runtime (CNRT), with the memory
+ * and the clock of this computer, so that programs written for the accelerator build and run here.
+ * `libcnrt` is a library of its own; the mluOp library does not need it. docs/cnrt.md says which
+ * names and values follow public CNRT headers and which were chosen here.
  *
- * One device, number 0: the computer itself. "Device" memory is ordinary memory, aligned to 64
- * bytes. A queue is in order and, this being a CPU, every operation in it is complete when the
- * call that asks for it returns; NULL is the default queue.
+ * There is one device, number 0: the computer itself. "Device" memory is ordinary memory, aligned
+ * to 64 bytes. Operations of a queue run in order, and each is complete when its call returns. NULL
+ * is the default queue.
  *
- * Every function may be called by any thread at any time. Wrong use (a NULL or foreign pointer, a
- * handle destroyed before, memory freed twice, a copy beyond the end of a device allocation, an
- * unknown direction) returns cnrtErrorArgsInvalid and changes nothing.
+ * Every function may be called by any thread at any time. Wrong use returns cnrtErrorArgsInvalid
+ * and changes nothing: a NULL pointer, a pointer that this library did not give, a queue or
+ * notifier that was destroyed, memory that was freed, a copy beyond the end of a device allocation,
+ * an unknown direction.
  */
 
 #include <stdbool.h>
@@ -24,10 +24,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** The version of the runtime whose names these are. */
+/** Major version of the runtime API. */
 #define CNRT_MAJOR_VERSION 6
+/** Minor version of the runtime API. */
 #define CNRT_MINOR_VERSION 0
+/** Patch level of the runtime API. */
 #define CNRT_PATCH_VERSION 0
+/** Version of the runtime API as one number. */
 #define CNRT_VERSION (CNRT_MAJOR_VERSION * 10000 + CNRT_MINOR_VERSION * 100 + CNRT_PATCH_VERSION)
 
 #ifdef __cplusplus
@@ -38,13 +41,13 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------- Types */
 
-/** A queue is opaque; NULL is the default queue. */
+/** A queue; NULL is the default queue. Opaque. */
 typedef struct cnrtQueue *cnrtQueue_t;
 
-/** A point in time in a queue. */
+/** A point in time in a queue. Opaque. */
 typedef struct cnrtNotifier *cnrtNotifier_t;
 
-/** What a function returns. The CNRT_RET_ spellings are those of older releases. */
+/** What a function returns. The names that begin with CNRT_RET_ are those of older releases. */
 typedef enum {
   cnrtSuccess = 0,
   cnrtErrorArgsInvalid = 632007,
@@ -67,14 +70,14 @@ typedef enum {
   CNRT_RET_ERR_UNKNOWN = cnrtErrorUnknown
 } cnrtRet_t;
 
-/** From where to where a copy goes, in the spelling of older and of newer releases. */
+/** The direction of a copy, with the names of older and of newer releases. */
 typedef enum {
   CNRT_MEM_TRANS_DIR_HOST2DEV = 0,
   CNRT_MEM_TRANS_DIR_DEV2DEV = 1,
   CNRT_MEM_TRANS_DIR_DEV2HOST = 2,
   CNRT_MEM_TRANS_DIR_HOST2HOST = 3,
   CNRT_MEM_TRANS_DIR_PEER2PEER = 4,
-  CNRT_MEM_TRANS_DIR_NODIR = 5, /* found out from the pointers */
+  CNRT_MEM_TRANS_DIR_NODIR = 5, /**< determined from the pointers */
   cnrtMemcpyHostToDev = CNRT_MEM_TRANS_DIR_HOST2DEV,
   cnrtMemcpyDevToDev = CNRT_MEM_TRANS_DIR_DEV2DEV,
   cnrtMemcpyDevToHost = CNRT_MEM_TRANS_DIR_DEV2HOST,
@@ -83,7 +86,7 @@ typedef enum {
   cnrtMemcpyNoDirection = CNRT_MEM_TRANS_DIR_NODIR
 } cnrtMemTransDir_t;
 
-/** How the cores of a kernel launch are grouped; nothing here launches kernels. */
+/** How the cores of a kernel launch are grouped. Part of the API; no function here takes it. */
 typedef enum {
   CNRT_FUNC_TYPE_BLOCK = 1,
   CNRT_FUNC_TYPE_UNION1 = 4,
@@ -99,14 +102,14 @@ typedef enum {
   cnrtFuncTypeUnion16 = CNRT_FUNC_TYPE_UNION16
 } cnrtFunctionType_t;
 
-/** The size of a kernel launch in three dimensions. */
+/** The size of a kernel launch in three dimensions. Part of the API; no function here takes it. */
 typedef struct {
-  unsigned int x;
-  unsigned int y;
-  unsigned int z;
+  unsigned int x; /**< first dimension */
+  unsigned int y; /**< second dimension */
+  unsigned int z; /**< third dimension */
 } cnrtDim3_t;
 
-/** The type of a number, for cnrtCastDataType. */
+/** The type of an element; see cnrtCastDataType. */
 typedef enum {
   CNRT_INVALID = 0x0,
   CNRT_FLOAT16 = 0x12,
@@ -122,10 +125,10 @@ typedef enum {
   CNRT_BOOL = 0x61
 } cnrtDataType_t;
 
-/** How integers are scaled; no conversion here has a use for it: pass NULL. */
+/** How integers are scaled. No conversion here uses it: pass NULL. */
 typedef struct cnrtQuantizedParam *cnrtQuantizedParam_t;
 
-/** Flags of notifiers and of waiting; 0 everywhere, others are accepted and make no difference. */
+/** Flags of notifiers. All are accepted, and none changes anything. */
 typedef enum {
   CNRT_NOTIFIER_DEFAULT = 0,
   CNRT_NOTIFIER_DISABLE_TIMING_SW = 1,
@@ -135,194 +138,636 @@ typedef enum {
 /** A function that a queue calls; see cnrtInvokeHostFunc. */
 typedef void (*cnrtHostFn_t)(void *user_data);
 
-/** What a device is; see cnrtGetDeviceProperties. */
+/** The properties of a device; see cnrtGetDeviceProperties. */
 typedef struct {
-  char name[64];
-  size_t totalMem; /* bytes */
-  int clusterCount;
-  int McorePerCluster;
+  char name[64];       /**< name of the processor */
+  size_t totalMem;     /**< bytes of memory */
+  int clusterCount;    /**< number of clusters: 1 */
+  int McorePerCluster; /**< number of cores */
 } cnrtDeviceProp_t;
 
-/** Which fact cnrtDeviceGetAttribute tells. */
+/** What cnrtDeviceGetAttribute gets. */
 typedef enum { cnrtAttrClusterCount = 20, cnrtAttrMcorePerCluster = 21 } cnrtDeviceAttr_t;
 
-/** Device handles of older releases: the device number. */
+/** A device in older releases: its number. */
 typedef uint64_t cnrtDev_t;
 
 /* --------------------------------------------------------------------------------- Errors */
 
-/** The last error of the calling thread, which is forgotten thereby; cnrtSuccess if none. */
+/**
+ * Returns the last error of the calling thread, and resets it.
+ *
+ * @return The error; cnrtSuccess if there was none since the last call.
+ */
 cnrtRet_t cnrtGetLastError(void);
 
-/** The last error of the calling thread; cnrtSuccess if none. */
+/**
+ * Returns the last error of the calling thread, and keeps it.
+ *
+ * @return The error; cnrtSuccess if there was none.
+ */
 cnrtRet_t cnrtPeekAtLastError(void);
 
-/** The name of an error, such as "cnrtErrorArgsInvalid". A constant string, never NULL. */
+/**
+ * Returns the name of an error, such as "cnrtErrorArgsInvalid".
+ *
+ * @param error_code  The error.
+ *
+ * @return A constant string, never NULL.
+ */
 const char *cnrtGetErrorName(cnrtRet_t error_code);
 
-/** What an error means, in a few words. A constant string, never NULL. */
+/**
+ * Returns the meaning of an error, in a few words.
+ *
+ * @param error_code  The error.
+ *
+ * @return A constant string, never NULL.
+ */
 const char *cnrtGetErrorStr(cnrtRet_t error_code);
 
-/** CNRT_MAJOR_VERSION and so on, as this library was built. */
+/**
+ * Gets the version of this library.
+ *
+ * @param lib_major  Receives CNRT_MAJOR_VERSION.
+ * @param lib_minor  Receives CNRT_MINOR_VERSION.
+ * @param lib_patch  Receives CNRT_PATCH_VERSION.
+ *
+ * @return cnrtErrorArgsInvalid for a NULL argument.
+ */
 cnrtRet_t cnrtGetLibVersion(int *lib_major, int *lib_minor, int *lib_patch);
 
-/** The same version: there is no driver of its own here. */
+/**
+ * Gets the version of the driver: the same as cnrtGetLibVersion, as there is no driver.
+ *
+ * @param drv_major  Receives CNRT_MAJOR_VERSION.
+ * @param drv_minor  Receives CNRT_MINOR_VERSION.
+ * @param drv_patch  Receives CNRT_PATCH_VERSION.
+ *
+ * @return cnrtErrorArgsInvalid for a NULL argument.
+ */
 cnrtRet_t cnrtDriverGetVersion(int *drv_major, int *drv_minor, int *drv_patch);
 
 /* -------------------------------------------------------------------------------- Devices */
 
-/** Stores 1. */
+/**
+ * Gets the number of devices: 1.
+ *
+ * @param dev_num  Receives the number.
+ *
+ * @return cnrtErrorArgsInvalid for NULL.
+ */
 cnrtRet_t cnrtGetDeviceCount(unsigned int *dev_num);
 
-/** Chooses the device of this thread. @return cnrtErrorDeviceInvalid for all but 0. */
+/**
+ * Chooses the device of this thread.
+ *
+ * @param ordinal  0.
+ *
+ * @return cnrtErrorDeviceInvalid for any other number.
+ */
 cnrtRet_t cnrtSetDevice(int ordinal);
 
-/** The device of this thread: 0. */
+/**
+ * Gets the device of this thread: 0.
+ *
+ * @param ordinal  Receives the number.
+ *
+ * @return cnrtErrorArgsInvalid for NULL.
+ */
 cnrtRet_t cnrtGetDevice(int *ordinal);
 
-/** Waits for everything that was asked of the device: nothing is ever outstanding. */
+/**
+ * Waits for all operations of the device. They are complete already.
+ *
+ * @return cnrtSuccess.
+ */
 cnrtRet_t cnrtSyncDevice(void);
 
-/** Does nothing: memory, queues and notifiers stay as they are. */
+/**
+ * Does nothing: memory, queues and notifiers stay.
+ *
+ * @return cnrtSuccess.
+ */
 cnrtRet_t cnrtDeviceReset(void);
 
-/** The name, the memory and the cores of this computer (as one cluster). */
+/**
+ * Gets the name, the memory and the cores (as one cluster) of this computer.
+ *
+ * @param prop     Receives the properties.
+ * @param ordinal  0.
+ *
+ * @return cnrtErrorArgsInvalid for NULL; cnrtErrorDeviceInvalid for any other number.
+ */
 cnrtRet_t cnrtGetDeviceProperties(cnrtDeviceProp_t *prop, int ordinal);
 
-/** One fact about the device. @return cnrtErrorNotSupport for one that is not known here. */
+/**
+ * Gets one attribute of the device.
+ *
+ * @param value      Receives the attribute.
+ * @param attribute  Which attribute.
+ * @param ordinal    0.
+ *
+ * @return cnrtErrorArgsInvalid for NULL; cnrtErrorDeviceInvalid for any other device;
+ *         cnrtErrorNotSupport for an attribute that is not in the enum.
+ */
 cnrtRet_t cnrtDeviceGetAttribute(int *value, cnrtDeviceAttr_t attribute, int ordinal);
 
-/** The range of queue priorities: 0 for both. */
+/**
+ * Gets the range of queue priorities: there is one, 0.
+ *
+ * @param least_priority     Receives 0.
+ * @param greatest_priority  Receives 0.
+ *
+ * @return cnrtErrorArgsInvalid for a NULL argument.
+ */
 cnrtRet_t cnrtDeviceGetQueuePriorityRange(int *least_priority, int *greatest_priority);
 
-/** Names of older releases. */
+/* Names of older releases. */
+
+/**
+ * Does nothing.
+ *
+ * @param flags  0.
+ *
+ * @return cnrtErrorArgsInvalid for any other number.
+ */
 cnrtRet_t cnrtInit(unsigned int flags);
+
+/** Does nothing. */
 void cnrtDestroy(void);
+
+/**
+ * Gets a device.
+ *
+ * @param dev      Receives the device.
+ * @param ordinal  0.
+ *
+ * @return cnrtErrorArgsInvalid for NULL; cnrtErrorDeviceInvalid for any other number.
+ */
 cnrtRet_t cnrtGetDeviceHandle(cnrtDev_t *dev, int ordinal);
+
+/**
+ * Does what cnrtSetDevice does.
+ *
+ * @param dev  The device.
+ *
+ * @return As cnrtSetDevice.
+ */
 cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t dev);
+
+/**
+ * Does what cnrtGetDevice does.
+ *
+ * @param dev  Receives the device.
+ *
+ * @return As cnrtGetDevice.
+ */
 cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev);
 
 /* --------------------------------------------------------------------------------- Queues */
 
-/** Makes a queue, which belongs to the caller until cnrtQueueDestroy. */
+/**
+ * Creates a queue.
+ *
+ * @param queue  Receives the queue; destroy it with cnrtQueueDestroy.
+ *
+ * @return cnrtErrorArgsInvalid for NULL; cnrtErrorNoMem if there is no memory.
+ */
 cnrtRet_t cnrtQueueCreate(cnrtQueue_t *queue);
 
-/** The same. There is one priority: 0. */
+/**
+ * Creates a queue with a priority.
+ *
+ * @param queue     Receives the queue; destroy it with cnrtQueueDestroy.
+ * @param flags     Ignored.
+ * @param priority  0.
+ *
+ * @return As cnrtQueueCreate; cnrtErrorArgsInvalid for any other priority.
+ */
 cnrtRet_t cnrtQueueCreateWithPriority(cnrtQueue_t *queue, unsigned int flags, int priority);
 
-/** Ends a queue. The default queue (NULL) cannot be destroyed. */
+/**
+ * Destroys a queue.
+ *
+ * @param queue  The queue; it must not be used again.
+ *
+ * @return cnrtErrorArgsInvalid for the default queue (NULL), and for what is not a queue.
+ */
 cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue);
 
-/** Waits until all operations of a queue are complete: they are. */
+/**
+ * Waits for all operations of a queue. They are complete already.
+ *
+ * @param queue  The queue.
+ *
+ * @return cnrtErrorArgsInvalid for what is not a queue.
+ */
 cnrtRet_t cnrtQueueSync(cnrtQueue_t queue);
 
-/** Whether all operations of a queue are complete: cnrtSuccess, never cnrtErrorNotReady. */
+/**
+ * Tells whether all operations of a queue are complete.
+ *
+ * @param queue  The queue.
+ *
+ * @return cnrtSuccess, never cnrtErrorNotReady; cnrtErrorArgsInvalid for what is not a queue.
+ */
 cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue);
 
-/** The priority of a queue: 0. */
+/**
+ * Gets the priority of a queue: 0.
+ *
+ * @param queue     The queue.
+ * @param priority  Receives the priority.
+ *
+ * @return cnrtErrorArgsInvalid for NULL, and for what is not a queue.
+ */
 cnrtRet_t cnrtQueueGetPriority(cnrtQueue_t queue, int *priority);
 
-/** Makes what comes later in the queue wait for the notifier: everything before is complete. */
+/**
+ * Makes later operations of a queue wait for a notifier. What it waits for is complete already.
+ *
+ * @param notifier  The notifier.
+ * @param queue     The queue.
+ * @param flags     Ignored.
+ *
+ * @return cnrtErrorArgsInvalid for what is not a notifier or a queue.
+ */
 cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned int flags);
 
-/** Calls fn(user_data) when the queue comes to it: now, on this thread. */
+/**
+ * Calls fn(user_data) as an operation of a queue: at once, on this thread.
+ *
+ * @param queue      The queue.
+ * @param fn         The function.
+ * @param user_data  Its argument.
+ *
+ * @return cnrtErrorArgsInvalid for a NULL function, and for what is not a queue.
+ */
 cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t queue, cnrtHostFn_t fn, void *user_data);
 
-/** Names of older releases. */
+/* Names of older releases. */
+
+/**
+ * Does what cnrtQueueCreate does.
+ *
+ * @param queue  Receives the queue.
+ *
+ * @return As cnrtQueueCreate.
+ */
 cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue);
+
+/**
+ * Does what cnrtQueueDestroy does.
+ *
+ * @param queue  The queue.
+ *
+ * @return As cnrtQueueDestroy.
+ */
 cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue);
+
+/**
+ * Does what cnrtQueueSync does.
+ *
+ * @param queue  The queue.
+ *
+ * @return As cnrtQueueSync.
+ */
 cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue);
+
+/**
+ * Does what cnrtQueueQuery does.
+ *
+ * @param queue  The queue.
+ *
+ * @return As cnrtQueueQuery.
+ */
 cnrtRet_t cnrtQueryQueue(cnrtQueue_t queue);
 
 /* ------------------------------------------------------------------------------ Notifiers */
 
-/** Makes a notifier, which belongs to the caller until cnrtNotifierDestroy. */
+/**
+ * Creates a notifier.
+ *
+ * @param notifier  Receives the notifier; destroy it with cnrtNotifierDestroy.
+ *
+ * @return cnrtErrorArgsInvalid for NULL; cnrtErrorNoMem if there is no memory.
+ */
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *notifier);
+
+/**
+ * Does what cnrtNotifierCreate does.
+ *
+ * @param notifier  Receives the notifier.
+ * @param flags     Ignored.
+ *
+ * @return As cnrtNotifierCreate.
+ */
 cnrtRet_t cnrtNotifierCreateWithFlags(cnrtNotifier_t *notifier, unsigned int flags);
+
+/**
+ * Destroys a notifier.
+ *
+ * @param notifier  The notifier; it must not be used again.
+ *
+ * @return cnrtErrorArgsInvalid for what is not a notifier.
+ */
 cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier);
 
-/** Records the present moment, as the place behind all operations of the queue so far. */
+/**
+ * Records the present time, as the time when the operations of the queue so far are complete.
+ *
+ * @param notifier  The notifier.
+ * @param queue     The queue.
+ *
+ * @return cnrtErrorArgsInvalid for what is not a notifier or a queue.
+ */
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
+
+/**
+ * Does what cnrtPlaceNotifier does.
+ *
+ * @param notifier  The notifier.
+ * @param queue     The queue.
+ * @param flags     Ignored.
+ *
+ * @return As cnrtPlaceNotifier.
+ */
 cnrtRet_t cnrtPlaceNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue,
                                      unsigned int flags);
 
-/** Waits until all operations in front of the notifier are complete: they are. */
+/**
+ * Waits for all operations before the notifier. They are complete already.
+ *
+ * @param notifier  The notifier.
+ *
+ * @return cnrtErrorArgsInvalid for what is not a notifier.
+ */
 cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier);
 
-/** Whether all operations in front of the notifier are complete: cnrtSuccess. */
+/**
+ * Tells whether all operations before the notifier are complete.
+ *
+ * @param notifier  The notifier.
+ *
+ * @return cnrtSuccess, never cnrtErrorNotReady; cnrtErrorArgsInvalid for what is not a notifier.
+ */
 cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier);
 
 /**
- * The microseconds between the places of two notifiers, by the computer's clock.
- * @return cnrtErrorNotReady if one of them has not been placed.
+ * Gets the microseconds between two notifiers, by the clock of this computer.
+ *
+ * @param start  The first notifier.
+ * @param end    The second notifier.
+ * @param us     Receives the microseconds.
+ *
+ * @return cnrtErrorArgsInvalid for NULL, and for what is not a notifier; cnrtErrorNotReady if one
+ *         of them has not been placed.
  */
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float *us);
 
-/** The same in milliseconds. */
+/**
+ * Gets the milliseconds between two notifiers.
+ *
+ * @param start  The first notifier.
+ * @param end    The second notifier.
+ * @param ms     Receives the milliseconds.
+ *
+ * @return As cnrtNotifierDuration.
+ */
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t start, cnrtNotifier_t end, float *ms);
 
-/** Names of older releases; a destroyed notifier is set to NULL. */
+/* Names of older releases. */
+
+/**
+ * Does what cnrtNotifierCreate does.
+ *
+ * @param notifier  Receives the notifier.
+ *
+ * @return As cnrtNotifierCreate.
+ */
 cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier);
+
+/**
+ * Destroys a notifier, and sets the variable to NULL.
+ *
+ * @param notifier  The variable that has the notifier.
+ *
+ * @return As cnrtNotifierDestroy.
+ */
 cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier);
 
 /* --------------------------------------------------------------------------------- Memory */
 
 /**
- * Allocates device memory, aligned to 64 bytes and uninitialised; it belongs to the caller until
- * cnrtFree. 0 bytes give a pointer that can only be freed.
- * @return cnrtErrorNoMem if there is not that much; *ptr is as before then.
+ * Allocates device memory, aligned to 64 bytes and uninitialised.
+ *
+ * @param ptr    Receives the pointer; free it with cnrtFree.
+ * @param bytes  The number of bytes. 0 gives a pointer that can only be freed.
+ *
+ * @return cnrtErrorNoMem if there is not enough memory; then *ptr is unchanged.
  */
 cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
 
-/** Frees what cnrtMalloc gave. NULL is wrong, as are pointers into the middle. */
+/**
+ * Frees device memory.
+ *
+ * @param ptr  A pointer from cnrtMalloc.
+ *
+ * @return cnrtErrorArgsInvalid for any other pointer, NULL included.
+ */
 cnrtRet_t cnrtFree(void *ptr);
 
-/** The same for memory of the host. */
+/**
+ * Allocates memory of the host, aligned and uninitialised as that of cnrtMalloc.
+ *
+ * @param ptr    Receives the pointer; free it with cnrtFreeHost.
+ * @param bytes  The number of bytes.
+ *
+ * @return As cnrtMalloc.
+ */
 cnrtRet_t cnrtHostMalloc(void **ptr, size_t bytes);
+
+/**
+ * Frees memory of the host.
+ *
+ * @param ptr  A pointer from cnrtHostMalloc.
+ *
+ * @return cnrtErrorArgsInvalid for any other pointer, NULL included.
+ */
 cnrtRet_t cnrtFreeHost(void *ptr);
 
-/** The memory of this computer: what is free now, and all of it. */
+/**
+ * Gets the size of the memory of this computer.
+ *
+ * @param free   Receives the bytes that are free now.
+ * @param total  Receives the bytes of all memory.
+ *
+ * @return cnrtErrorArgsInvalid for a NULL argument.
+ */
 cnrtRet_t cnrtMemGetInfo(size_t *free, size_t *total);
 
 /**
  * Copies bytes; the areas may overlap.
  *
- * @param direction  Whether dst and src are memory of the host or of the device; checked: the
- *                   device's side must lie within one allocation of cnrtMalloc, and the host's
- *                   side outside all of them. CNRT_MEM_TRANS_DIR_NODIR finds out by itself.
+ * @param dst        The destination.
+ * @param src        The source.
+ * @param bytes      The number of bytes. With 0 every call is valid.
+ * @param direction  Whether dst and src are memory of the host or of the device. This is checked:
+ *                   an area on the device must be in one allocation of cnrtMalloc, and an area on
+ *                   the host outside all of them. With CNRT_MEM_TRANS_DIR_NODIR the direction is
+ *                   determined from the pointers.
  *
- * 0 bytes are always in order.
+ * @return cnrtErrorArgsInvalid if the areas are not as said.
  */
 cnrtRet_t cnrtMemcpy(void *dst, const void *src, size_t bytes, cnrtMemTransDir_t direction);
 
-/** The same in a queue. The source may be changed as soon as the call has returned. */
+/**
+ * Copies bytes as an operation of a queue. The source may be changed when the call has returned.
+ *
+ * @param dst        The destination.
+ * @param src        The source.
+ * @param bytes      The number of bytes.
+ * @param queue      The queue.
+ * @param direction  As for cnrtMemcpy.
+ *
+ * @return As cnrtMemcpy; cnrtErrorArgsInvalid for what is not a queue.
+ */
 cnrtRet_t cnrtMemcpyAsync(void *dst, const void *src, size_t bytes, cnrtQueue_t queue,
                           cnrtMemTransDir_t direction);
+
+/**
+ * Does what cnrtMemcpyAsync does.
+ *
+ * @param dst        The destination.
+ * @param src        The source.
+ * @param bytes      The number of bytes.
+ * @param queue      The queue.
+ * @param direction  As for cnrtMemcpy.
+ *
+ * @return As cnrtMemcpy; cnrtErrorArgsInvalid for what is not a queue.
+ */
 cnrtRet_t cnrtMemcpyAsync_V2(void *dst, const void *src, size_t bytes, cnrtQueue_t queue,
                              cnrtMemTransDir_t direction);
+
+/**
+ * Does what cnrtMemcpyAsync does.
+ *
+ * @param dst        The destination.
+ * @param src        The source.
+ * @param bytes      The number of bytes.
+ * @param queue      The queue.
+ * @param direction  As for cnrtMemcpy.
+ *
+ * @return As cnrtMemcpy; cnrtErrorArgsInvalid for what is not a queue.
+ */
 cnrtRet_t cnrtMemcpyAsync_V3(void *dst, const void *src, size_t bytes, cnrtQueue_t queue,
                              cnrtMemTransDir_t direction);
 
-/** Sets bytes of device memory to a value (its low 8 bits). */
+/**
+ * Sets bytes of device memory.
+ *
+ * @param ptr    The memory, in one allocation of cnrtMalloc.
+ * @param value  The value; its low 8 bits are used.
+ * @param bytes  The number of bytes.
+ *
+ * @return cnrtErrorArgsInvalid if the memory is not in one allocation.
+ */
 cnrtRet_t cnrtMemset(void *ptr, int value, size_t bytes);
+
+/**
+ * Sets bytes of device memory as an operation of a queue.
+ *
+ * @param ptr    The memory, in one allocation of cnrtMalloc.
+ * @param value  The value; its low 8 bits are used.
+ * @param bytes  The number of bytes.
+ * @param queue  The queue.
+ *
+ * @return cnrtErrorArgsInvalid if the memory is not in one allocation, or for what is not a queue.
+ */
 cnrtRet_t cnrtMemsetAsync(void *ptr, int value, size_t bytes, cnrtQueue_t queue);
 
-/** Sets `count` numbers of 8 or 32 bits of device memory to a value. */
+/**
+ * Sets bytes of device memory.
+ *
+ * @param ptr    The memory, in one allocation of cnrtMalloc.
+ * @param value  The value.
+ * @param count  The number of bytes.
+ *
+ * @return cnrtErrorArgsInvalid if the memory is not in one allocation.
+ */
 cnrtRet_t cnrtMemsetD8(void *ptr, unsigned char value, size_t count);
+
+/**
+ * Sets bytes of device memory as an operation of a queue.
+ *
+ * @param ptr    The memory, in one allocation of cnrtMalloc.
+ * @param value  The value.
+ * @param count  The number of bytes.
+ * @param queue  The queue.
+ *
+ * @return cnrtErrorArgsInvalid if the memory is not in one allocation, or for what is not a queue.
+ */
 cnrtRet_t cnrtMemsetD8Async(void *ptr, unsigned char value, size_t count, cnrtQueue_t queue);
+
+/**
+ * Sets numbers of 32 bits in device memory.
+ *
+ * @param ptr    The memory, in one allocation of cnrtMalloc.
+ * @param value  The value.
+ * @param count  How many numbers.
+ *
+ * @return cnrtErrorArgsInvalid if the memory is not in one allocation.
+ */
 cnrtRet_t cnrtMemsetD32(void *ptr, unsigned int value, size_t count);
+
+/**
+ * Sets numbers of 32 bits in device memory as an operation of a queue.
+ *
+ * @param ptr    The memory, in one allocation of cnrtMalloc.
+ * @param value  The value.
+ * @param count  How many numbers.
+ * @param queue  The queue.
+ *
+ * @return cnrtErrorArgsInvalid if the memory is not in one allocation, or for what is not a queue.
+ */
 cnrtRet_t cnrtMemsetD32Async(void *ptr, unsigned int value, size_t count, cnrtQueue_t queue);
 
 /* ---------------------------------------------------------------------------- Conversions */
 
-/** One number between IEEE half and float, rounded to nearest even. */
+/**
+ * Converts one number from half to float.
+ *
+ * @param f  Receives the float.
+ * @param h  The bits of the half.
+ *
+ * @return cnrtErrorArgsInvalid for NULL.
+ */
 cnrtRet_t cnrtConvertHalfToFloat(float *f, uint16_t h);
+
+/**
+ * Converts one number from float to half, rounded to nearest, ties to even.
+ *
+ * @param h  Receives the bits of the half.
+ * @param f  The float.
+ *
+ * @return cnrtErrorArgsInvalid for NULL.
+ */
 cnrtRet_t cnrtConvertFloatToHalf(uint16_t *h, float f);
 
 /**
- * Converts `count` numbers of host memory between CNRT_FLOAT16 and CNRT_FLOAT32, or copies them
- * where both types are the same.
- * @return cnrtErrorNotSupport for other types or a `param`.
+ * Converts numbers in host memory between CNRT_FLOAT16 and CNRT_FLOAT32. If both types are the
+ * same, it copies them.
+ *
+ * @param src       The numbers.
+ * @param src_type  Their type.
+ * @param dst       Receives the converted numbers.
+ * @param dst_type  Their type.
+ * @param count     How many numbers.
+ * @param param     NULL.
+ *
+ * @return cnrtErrorArgsInvalid for NULL or a negative count; cnrtErrorNotSupport for other types,
+ *         or if param is not NULL.
  */
 cnrtRet_t cnrtCastDataType(void *src, cnrtDataType_t src_type, void *dst, cnrtDataType_t dst_type,
                            int count, cnrtQuantizedParam_t param);
@@ -333,8 +778,8 @@ cnrtRet_t cnrtCastDataType(void *src, cnrtDataType_t src_type, void *dst, cnrtDa
 }
 #endif
 
-/** Ends the program with a message on stderr unless the call returns cnrtSuccess. */
 #ifndef CNRT_CHECK
+/** Ends the program with a message on stderr if the call does not return cnrtSuccess. */
 #if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
 #define CNRT_CHECK(...) CNRT_CHECK_CALL_((__VA_ARGS__), #__VA_ARGS__)
 #else
@@ -342,6 +787,7 @@ cnrtRet_t cnrtCastDataType(void *src, cnrtDataType_t src_type, void *dst, cnrtDa
 #endif
 #endif
 
+/** Part of CNRT_CHECK. */
 #define CNRT_CHECK_CALL_(call, text)                                                \
   do {                                                                              \
     const cnrtRet_t cnrt_check_ret_ = call;                                         \
