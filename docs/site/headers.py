@@ -163,6 +163,13 @@ def _enumerators(declaration: str) -> Iterator[tuple[str, str, str]]:
         yield found[1], found[2] or "", found[3] or ""
 
 
+def _members(declaration: str) -> Iterator[tuple[str, str]]:
+    """Yield the members of a struct: declaration and comment."""
+    body = declaration[declaration.index("{") + 1 : declaration.rindex("}")]
+    for found in re.finditer(r"(\w[^;]*);(?: /\*\*< (.*?) \*/)?", body):
+        yield found[1], found[2] or ""
+
+
 def _item(item: Item, kinds: dict[str, str]) -> str:
     body = _body(item.comment, kinds)
     first = item.declarations[0]
@@ -173,8 +180,7 @@ def _item(item: Item, kinds: dict[str, str]) -> str:
         ]
         return _directive("enum", _last_name(first), "\n\n".join([body, *members]))
     if first.startswith("typedef struct {"):
-        fields = first[first.index("{") + 1 : first.rindex("}")].split(";")[:-1]
-        members = [_directive("member", name.strip(), "", ":::") for name in fields]
+        members = [_directive("member", name, said, ":::") for name, said in _members(first)]
         return _directive("struct", _last_name(first), "\n\n".join([body, *members]))
     see = f"See {_marked(next(iter(_kinds(first))), kinds)}."
     return "\n\n".join(

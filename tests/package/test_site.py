@@ -65,6 +65,12 @@ HEADER = """\
 /** A colour. */
 typedef enum { RED = 0, /**< warm */ BLUE = 1 } thingColor_t;
 
+/** A size. */
+typedef struct {
+  int x; /**< across */
+  int y;
+} thingSize_t;
+
 /**
  * Makes a thing.
  *
@@ -85,6 +91,8 @@ def test_a_header_becomes_a_page(site, tmp_path: Path) -> None:
         "## Types",
         "::::{c:enum} thingColor_t",
         ":::{c:enumerator} RED = 0\n\nwarm",
+        ":::{c:member} int x\n\nacross",
+        ":::{c:member} int y\n\n\n:::",
         "::::{c:function} int thingMake(thingColor_t color)\n\nMakes a thing.",
         ":param color: Its colour.",
         ":returns: Zero.",
