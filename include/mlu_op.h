@@ -1509,8 +1509,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle,
  *   - MLUOP_STATUS_NOT_SUPPORTED: several images or classes in output mode 0, 1 or 2.
  *   - MLUOP_STATUS_BAD_PARAM: output has a wrong shape, or is too small.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor has 2^31 elements or more.
- *   - MLUOP_STATUS_BAD_PARAM: a pointer is not aligned to its element; output or output_size
- *     overlaps another tensor or the workspace.
+ *   - MLUOP_STATUS_BAD_PARAM: a pointer is not aligned to its element; output, output_size or the
+ *     workspace overlaps another of them or an input.
  *   - MLUOP_STATUS_ALLOC_FAILED: not enough working memory.
  *
  * Example:

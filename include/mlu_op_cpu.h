@@ -132,7 +132,8 @@ const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
  * @param input_desc   4 dims in the order of its layout, MLUOP_LAYOUT_NCHW or MLUOP_LAYOUT_NHWC;
  *                     any data type with elements of 2 or 4 bytes. The tensor may be a part of
  *                     larger images: the stride of the last dim is 1, and every other stride is at
- *                     least what the dims after it take up. Nothing in the gaps is read or written.
+ *                     least what the dims after it take up; all of it is at most 2^56 elements.
+ *                     Nothing in the gaps is read or written.
  * @param input        The images.
  * @param output_desc  The same images in the other layout: same data type, same N, H, W and C. The
  *                     same rules for strides.

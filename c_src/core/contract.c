@@ -199,6 +199,7 @@ static bool check_overlap(struct mluop_call *call, const struct mluop_rule *rule
     all[count++] = (struct bytes){object->name, (uintptr_t)object->pointer, object->bytes};
   }
   if (call->workspace != NULL) {
+    if (rule->value != 0) outputs |= 1u << count;
     all[count++] = (struct bytes){"workspace", (uintptr_t)call->workspace, call->workspace_size};
   }
   for (int i = 0; i < count; i++) {

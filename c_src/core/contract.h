@@ -103,8 +103,9 @@ enum mluop_check {
   CHECK_EQUAL,      /* ... equal to `value` */
   CHECK_NUMBER,     /* ... not NaN */
   CHECK_WORKSPACE,  /* the workspace is there and large enough */
-  CHECK_OVERLAP,    /* no output shares bytes with another tensor or the workspace: the last rule
-                       of an operator, behind which a call is captured */
+  CHECK_OVERLAP,    /* no output shares bytes with another tensor or the workspace, nor does the
+                       workspace with an input where `value` is not 0: the last rule of an operator,
+                       behind which a call is captured */
   CHECK_FUNCTION    /* what `function` says */
 };
 

@@ -382,8 +382,12 @@ static void outputs_share_no_byte_with_others(void) {
   call.workspace_size = 30;
   FAILS("b (1920 bytes) overlaps workspace (30 bytes), expected separate memory",
         .check = CHECK_OVERLAP);
-  call.workspace_size = 0;
+  call.workspace = memory + 1920;
   HOLDS(.check = CHECK_OVERLAP);
+  FAILS("workspace (30 bytes) overlaps a (960 bytes), expected separate memory",
+        .check = CHECK_OVERLAP, .value = 1);
+  call.workspace_size = 0;
+  HOLDS(.check = CHECK_OVERLAP, .value = 1);
   call.objects[0] =
       (struct mluop_object){.name = "size", .pointer = memory + 1919, .output = true, .bytes = 1};
   FAILS("b (1920 bytes) overlaps size (1 bytes), expected separate memory", .check = CHECK_OVERLAP);

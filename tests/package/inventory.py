@@ -113,6 +113,11 @@ PLACES = (
         (r'(?m)^call = "CNAME"$',),
     ),
     Place(
+        "tests/thing/check_order.py",
+        "the checks in plain steps, from the contract: random calls must be refused alike",
+        (r'"CNAME":',),
+    ),
+    Place(
         "tests/thing/mutants.toml",
         "ways to break its checks, each of which the contract must notice",
         (r"(?m)^remove = ", r"(?m)^swap = ", r"(?m)^status = "),

@@ -102,6 +102,12 @@ def test_the_family_passes_the_conformance_suite(tree: Path) -> None:
     assert cases >= 20
 
 
+def test_its_calls_are_refused_in_order(tree: Path) -> None:
+    path = os.pathsep.join([str(tree), *filter(None, sys.path)])
+    command = [sys.executable, "-S", "tests/differential/run.py", "mluOpToy"]
+    assert "| mluOpToy | 2000 |" in run(*command, cwd=tree, PYTHONPATH=path)
+
+
 def test_the_family_is_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_families, "__path__", [str(tree / "pymluops/_families")])
     assert "toy" in _families.names()

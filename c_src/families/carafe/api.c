@@ -2,7 +2,6 @@
 #include "core/contract.h"
 #include "families/carafe/plan.h"
 
-/* Numbers that were never set are zero, which no operator accepts. */
 struct mluOpCarafeStruct {
   struct mluop_parameters parameters;
 };
@@ -28,11 +27,7 @@ static const struct mluop_rule forward_rules[] = {
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
-    {.check = CHECK_EQUAL, .status = BAD_PARAM, .text = "dimNb", .value = 4},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
-    {.check = CHECK_ODD, .status = BAD_PARAM, .text = "kernel_size"},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "group_size", .value = 1},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
+    {.check = CHECK_SET, .status = BAD_PARAM},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
     {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
     {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
@@ -57,9 +52,7 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
     {.check = CHECK_OBJECT, .status = BAD_PARAM},
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_size", .value = 1},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "group_size", .value = 1},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "scale_factor", .value = 1},
+    {.check = CHECK_SET, .status = BAD_PARAM},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
     {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_INPUT, .text = MAP},

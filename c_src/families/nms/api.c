@@ -37,7 +37,7 @@ static const struct mluop_rule output_rules[] = {
     {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = nms_output_holds},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM, .value = 1 /* nor does the workspace */},
     {.check = CHECK_END}};
 
 /* What mluOpCpuNmsByLabel asks for besides. */

@@ -50,6 +50,19 @@ static const struct mluop_rule argmax_null_rules[] = {
 static const struct mluop_rule set_rules[] = {{.check = CHECK_SET, .status = BAD_PARAM},
                                               {.check = CHECK_END}};
 
+/* The sizes of bins are those of this tensor, in the backward the only place that has them. */
+static bool has_bins(struct mluop_call *call, const struct mluop_rule *rule,
+                     mluOpStatus_t *status) {
+  const struct mluop_tensor *pooled = &call->tensors[POOLED];
+  for (int i = 1; i <= 2; i++) {
+    if (pooled->desc->dims[i] > 0) continue;
+    *status = mluop_fail(rule->status, call->api, "%s: dim %d is 0, expected at least 1 (%s)",
+                         pooled->name, i, i == 1 ? "pooled_height" : "pooled_width");
+    return false;
+  }
+  return true;
+}
+
 static const struct mluop_rule kind_rules[] = {
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP) | LIKE_POOLED, .value = 4},
     {.check = CHECK_LAYOUT,
@@ -63,8 +76,7 @@ static const struct mluop_rule kind_rules[] = {
     {.check = CHECK_END}};
 
 static const struct mluop_rule shape_rules[] = {
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_height", .value = 1},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_width", .value = 1},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = has_bins},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(BOXES), .text = "R 5"},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP), .text = "N H W C"},
     {.check = CHECK_SHAPE,

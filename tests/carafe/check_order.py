@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of checks again, in plain steps from the contract: see tests/differential."""
+
+import order_words as check
+from order_words import BAD, NOTHING_TO_DO, UNSUPPORTED, Call, Faults, Tensor
+
+
+def forward(call: Call) -> Faults:
+    tensors = call["input mask output"]
+    yield from check.nulls(call, "handle carafe_desc")
+    yield from check.descriptors(tensors)
+    if check.any_empty(tensors):
+        yield NOTHING_TO_DO
+    if "carafe_desc" in call.unset:
+        yield BAD, "carafe_desc"
+    yield from check.rank(4, tensors)
+    yield from check.layout("NHWC", tensors)
+    yield from check.packed(BAD, tensors)
+    yield from check.floating(tensors)
+    yield from check.at_most(call, UNSUPPORTED, 45, "kernel_size")
+    yield from check.at_most(call, UNSUPPORTED, 5, "scale_factor")
+    yield from _shapes(call, [tensors[0]], [tensors[1]], tensors[2])
+    yield from check.data(tensors)
+    yield from check.countable(UNSUPPORTED, tensors)
+    yield from check.apart(call, tensors[2:], tensors[:2])
+
+
+def backward(call: Call) -> Faults:
+    tensors = call["input mask grad_output grad_input grad_mask"]
+    image, mask, grad_output, grad_input, grad_mask = tensors
+    yield from check.nulls(call, "handle carafe_desc")
+    yield from check.descriptors(tensors)
+    if "carafe_desc" in call.unset:
+        yield BAD, "carafe_desc"
+    yield from check.rank(4, tensors)
+    yield from check.layout("NHWC", tensors)
+    yield from _shapes(call, [image, grad_input], [mask, grad_mask], grad_output)
+    yield from check.floating(tensors)
+    yield from check.packed(UNSUPPORTED, tensors)
+    if check.any_empty(tensors):
+        yield NOTHING_TO_DO
+    yield from check.data(tensors)
+    yield from check.at_most(call, UNSUPPORTED, 137, "kernel_size")
+    yield from check.countable(UNSUPPORTED, tensors)
+    yield from check.apart(call, tensors[3:], tensors[:3])
+
+
+def _shapes(call: Call, maps: list[Tensor], masks: list[Tensor], upscaled: Tensor) -> Faults:
+    n, h, w, c = maps[0].dims
+    size, groups, scale = (
+        call.numbers[name] for name in ("kernel_size", "group_size", "scale_factor")
+    )
+    if c % groups != 0:
+        yield BAD, maps[0].name
+    for tensor in maps:
+        yield from check.shape(tensor, n, h, w, c)
+    for tensor in masks:
+        yield from check.shape(tensor, n, scale * h, scale * w, groups * size * size)
+    yield from check.shape(upscaled, n, scale * h, scale * w, c)
+
+
+ORDER = {"mluOpCarafeForward": forward, "mluOpCarafeBackward": backward}
