@@ -19,7 +19,7 @@ gcc|tools|C tests, with every instruction set in one build
 clang|tools|C tests, compiled by Clang
 docs|tools|the documentation site, without a warning
 install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
-wheel|tools|sdist and wheel, in an environment of their own; the wheel is reproducible
+wheel|tools|sdist and manylinux wheel, alone and beside torch; the wheel is reproducible
 serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
 arm64|tools|C tests for arm64, emulated
 isas|gcc|C tests with every instruction set below the best
@@ -260,8 +260,9 @@ step_wheel() {
   need pkg-config pkg-config
   local work=$root/build/ci/wheel python package file
   rm -rf "$work"
-  export SOURCE_DATE_EPOCH=1700000000
-  python -m build --outdir "$work/dist" .
+  packaging/wheel.sh "$work/dist"
+  PATH=$root/build/packaging/bin:$PATH PYMLUOPS_TEST_WHEEL=$(echo "$work"/dist/*.whl) \
+    .venv/bin/python -m pytest -q -p no:cacheprovider packaging
   python3 -m venv "$work/clean"
   "$work/clean/bin/pip" install -q "$work"/dist/*.whl
   python=$work/clean/bin/python

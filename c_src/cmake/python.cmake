@@ -45,3 +45,36 @@ target_link_options(_native PRIVATE LINKER:--disable-new-dtags)
 set_target_properties(_native PROPERTIES C_VISIBILITY_PRESET hidden BUILD_WITH_INSTALL_RPATH ON
                                          INSTALL_RPATH $ORIGIN/${CMAKE_INSTALL_LIBDIR})
 install(TARGETS _native DESTINATION . COMPONENT python)
+
+# A wheel for other machines brings GNU's OpenMP runtime, as slim images have none. Under its own
+# name: whichever libgomp.so.1 a process loads first, torch's or this one, serves all that need one.
+# (Tools that repair wheels would rename what they add, and make it a second runtime.)
+option(MLUOP_BUNDLE_OPENMP "Put the OpenMP runtime into the Python package" OFF)
+set(sbom_runtime "")
+if(MLUOP_BUNDLE_OPENMP)
+  if(NOT threading STREQUAL openmp OR NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
+    message(FATAL_ERROR "MLUOP_BUNDLE_OPENMP is for GCC with OpenMP")
+  endif()
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libgomp.so.1
+                  OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(REAL_PATH "${runtime}" runtime)
+  file(SHA256 "${runtime}" runtime_hash)
+  configure_file(packaging/sbom-libgomp.json.in generated/sbom-libgomp.json @ONLY)
+  file(READ ${PROJECT_BINARY_DIR}/generated/sbom-libgomp.json sbom_runtime)
+  install(FILES ${runtime} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME libgomp.so.1
+          COMPONENT python)
+endif()
+# DT_RPATH, as above.
+set_target_properties(mluops PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH $ORIGIN)
+target_link_options(mluops PRIVATE LINKER:--disable-new-dtags)
+
+# What a wheel consists of, for those who look for known weaknesses: a CycloneDX file.
+if(SKBUILD)
+  configure_file(packaging/sbom.json.in generated/pymluops.cdx.json @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/generated/pymluops.cdx.json
+          DESTINATION ${SKBUILD_METADATA_DIR}/sboms COMPONENT python)
+  if(MLUOP_BUNDLE_OPENMP)
+    install(FILES packaging/LICENSE.libgomp DESTINATION ${SKBUILD_METADATA_DIR}/licenses
+            COMPONENT python)
+  endif()
+endif()

@@ -112,15 +112,23 @@ bool mluop_run_team(void (*member)(void *data, int index), void *data, int size)
   return true;
 }
 
-/* GNU OpenMP has the function since GCC 9, without the version macro that would tell. */
+/* GNU OpenMP has the function since GCC 9, without the version macro that would tell. The runtime
+   may be older than the compiler: where it has no such function, the weak name is NULL. */
+#if _OPENMP >= 201811 || __GNUC__ >= 9
+#pragma weak omp_pause_resource_all
+static bool pause_threads(void) {
+  if (omp_get_level() > 0) return false;
+  if (omp_pause_resource_all != NULL) omp_pause_resource_all(omp_pause_soft);
+  return true;
+}
+#else
+static bool pause_threads(void) { return true; }
+#endif
+
 bool mluop_end_threads(void) {
   if (in_forked_child) return true;
   tried_size = 1;
-#if _OPENMP >= 201811 || __GNUC__ >= 9
-  if (omp_get_level() > 0) return false;
-  omp_pause_resource_all(omp_pause_soft);
-#endif
-  return true;
+  return pause_threads();
 }
 
 /* -------------------------------------------------------------------------- POSIX threads */
