@@ -29,9 +29,8 @@
  *     says otherwise. A function that fails changes nothing: no descriptor, no output, and no
  *     variable that an out-pointer points to.
  *   - Each failure leaves a message for its thread: see mluOpCpuGetLastErrorMessage in
- *     mlu_op_cpu.h. The library never ends the process. "What the library does to your process" in
- *     docs/c-api.md says what the library changes there, and when the system or OpenMP may end the
- *     process.
+ *     mlu_op_cpu.h. The library never ends the process. docs/process.md says what the library
+ *     changes there, and when the system or OpenMP may end the process.
  *   - Operators compute in the default floating-point state of a new program, whatever the state
  *     of the caller is. The state of the caller is restored. A caller needs 64 KiB of stack.
  *   - The caller destroys each object that it has created, once. The library keeps no pointer to an

@@ -28,7 +28,7 @@ _REMOTE = re.compile(r"<(?:script|img|iframe)[^>]* src=.(?:https?:)?//|<link[^>]
 def places() -> dict[Path, str]:
     """Return each page of the tree, and its path in the site."""
     found = {path: path.relative_to(ROOT / "docs").as_posix() for path in _below("docs")}
-    found = {path: place for path, place in found.items() if not place.startswith("site/")}
+    found = {path: place for path, place in found.items() if path.parent != SITE}
     found[ROOT / "README.md"] = "index.md"
     for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY"):
         if (ROOT / f"{name}.md").exists():

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draw the pictures of README.md and of the operators' pages: python docs/site/images.py
 
-They show what `pymluops demo` computes: docs/images/demo.png some of every family, and
+docs/images/demo.png shows some of what `pymluops demo` computes of every family, and
 docs/images/operators/FAMILY.png all of one. Times are left out, so the pictures are the same on any
-machine.
+machine. docs/images/gallery/NAME.png has the pictures that the Python blocks of
+docs/gallery/NAME.md make.
 """
 
+import contextlib
+import io
+import re
 from pathlib import Path
 from unittest import mock
+
+import numpy as np
+import numpy.typing as npt
 
 from pymluops import _families
 from pymluops.demo import _run, draw_picture
@@ -15,7 +22,8 @@ from pymluops.demo._canvas import INK, Canvas
 from pymluops.demo._image import paint, shrink
 from pymluops.demo._run import Picture, Scene
 
-IMAGES = Path(__file__).resolve().parents[1] / "images"
+DOCS = Path(__file__).resolve().parents[1]
+IMAGES = DOCS / "images"
 
 _WIDE, _HIGH, _GAP = 256, 192, 40  # of a picture, and between two
 _MARGIN = 30
@@ -57,11 +65,28 @@ def operator(scene: Scene) -> Canvas:
     return canvas
 
 
+def gallery(page: Path) -> Canvas:
+    """Run the Python blocks of a page, and draw its `pictures`: arrays by their captions."""
+    names: dict[str, dict[str, npt.NDArray[np.floating]]] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for code in re.findall(
+            r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE
+        ):
+            exec(compile(code, page.name, "exec"), names)
+    pictures = []
+    for caption, values in names["pictures"].items():
+        color = values if values.ndim == 3 else np.repeat(values[..., None], 3, axis=-1)
+        pictures.append(Picture(np.clip(color, 0, 1), caption))
+    return operator(Scene("", [], pictures))
+
+
 def drawings() -> dict[str, Canvas]:
     """Return all pictures, by their names in docs/images."""
     shown = scenes()
-    pages = {f"operators/{family}.png": operator(scene) for family, scene in shown.items()}
-    return {"demo.png": overview(shown)} | pages
+    found = {"demo.png": overview(shown)}
+    found |= {f"operators/{family}.png": operator(scene) for family, scene in shown.items()}
+    pages = sorted(DOCS.glob("gallery/*.md"))
+    return found | {f"gallery/{page.stem}.png": gallery(page) for page in pages}
 
 
 def main() -> None:
@@ -70,7 +95,7 @@ def main() -> None:
         path = IMAGES / name
         path.parent.mkdir(parents=True, exist_ok=True)
         canvas.save(path)
-        print(path.relative_to(IMAGES.parents[1]))
+        print(path.relative_to(DOCS.parent))
 
 
 if __name__ == "__main__":

@@ -188,13 +188,6 @@ def test_examples(name):
     assert result.failed == 0
 
 
-def test_examples_of_the_manual():
-    page = Path(__file__).resolve().parents[2] / "docs" / "python.md"
-    result = doctest.testfile(str(page), module_relative=False)
-    assert result.attempted > 10
-    assert result.failed == 0
-
-
 def test_every_public_function_has_an_example():
     for name in pymluops.__all__:
         thing = getattr(pymluops, name)

@@ -135,7 +135,7 @@ PLACES = (
     Place("benchmarks/cases/thing.py", "sizes that matter", (r"(?m)^CASES = ", r"(?m)^PEERS = ")),
     Place(
         "docs/operators/thing.md",
-        "formula, drawing, how the kernel works and why",
+        "formula, picture, shapes, examples in Python and C, special cases, statuses",
         (r"`CNAME`", r"\bPYNAME\b"),
     ),
     Place("docs/python.md", "a row in the table", (r"`PYNAME`",)),
