@@ -171,7 +171,7 @@ def _wrong_dtype(
     expected = " or ".join(str(dtype) for dtype in dtypes)
     problem = f"dtype {array.dtype} given, expected {expected}"
     if leader is not None:
-        problem += f", {leader.name} being {leader.dtype}"
+        problem += f", the dtype of {leader.name}"
     if array.dtype.kind in "biuf":
         problem += f"; convert it with .astype(numpy.{dtypes[0]})"
     return bad_type(function, name, problem)

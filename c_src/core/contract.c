@@ -22,9 +22,21 @@ static bool check_same_dtype(const struct mluop_call *call, const struct mluop_r
                              const struct mluop_tensor *tensor, mluOpStatus_t *status) {
   const struct mluop_tensor *other = &call->tensors[rule->value];
   if (tensor->desc->dtype == other->desc->dtype) return true;
-  return fail(status, mluop_fail(rule->status, call->api, "%s: dtype is %s, expected %s as %s has",
-                                 tensor->name, mluop_dtype_name(tensor->desc->dtype),
-                                 mluop_dtype_name(other->desc->dtype), other->name));
+  return fail(status,
+              mluop_fail(rule->status, call->api, "%s: dtype is %s, expected %s, the dtype of %s",
+                         tensor->name, mluop_dtype_name(tensor->desc->dtype),
+                         mluop_dtype_name(other->desc->dtype), other->name));
+}
+
+static bool check_contiguous(const struct mluop_call *call, const struct mluop_rule *rule,
+                             const struct mluop_tensor *tensor, mluOpStatus_t *status) {
+  int64_t expected;
+  const int dim = mluop_strided_dim(tensor->desc, &expected);
+  if (dim < 0) return true;
+  return fail(status,
+              mluop_fail(rule->status, call->api,
+                         "%s is not contiguous: stride of dim %d is %" PRId64 ", expected %" PRId64,
+                         tensor->name, dim, tensor->desc->strides[dim], expected));
 }
 
 static bool check_data(const struct mluop_call *call, const struct mluop_rule *rule,
@@ -37,9 +49,9 @@ static bool check_data(const struct mluop_call *call, const struct mluop_rule *r
   const size_t remainder = (uintptr_t)tensor->data & (size - 1);
   if (remainder == 0) return true;
   return fail(status, mluop_fail(rule->status, call->api,
-                                 "%s: address is %zu bytes behind a multiple of %zu, expected one "
-                                 "aligned to its element",
-                                 tensor->name, remainder, size));
+                                 "%s is not aligned: its address is a multiple of %zu plus %zu, "
+                                 "expected a multiple of %zu, the size of an element",
+                                 tensor->name, size, remainder, size));
 }
 
 static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
@@ -52,22 +64,21 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
       return desc != NULL || fail(status, mluop_fail(error, api, "%s_desc is NULL", name));
     case CHECK_EMPTY:
       if (desc->element_num != 0) return true;
-      return fail(status, error == SUCCESS
-                              ? SUCCESS
-                              : mluop_fail(error, api, "%s is empty, expected elements", name));
+      return fail(status,
+                  error == SUCCESS
+                      ? SUCCESS
+                      : mluop_fail(error, api, "%s is empty, expected 1 element or more", name));
     case CHECK_RANK:
       return desc->dim_nb == rule->value ||
-             fail(status, mluop_fail(error, api, "%s has %d dims, expected %" PRId64, name,
-                                     desc->dim_nb, rule->value));
+             fail(status, mluop_fail(error, api, "%s has %d %s, expected %" PRId64, name,
+                                     desc->dim_nb, mluop_dims(desc->dim_nb), rule->value));
     case CHECK_LAYOUT:
       return desc->layout == (mluOpTensorLayout_t)rule->value ||
              fail(status, mluop_fail(error, api, "%s: layout is %s, expected %s", name,
                                      mluop_layout_name(desc->layout),
                                      mluop_layout_name((mluOpTensorLayout_t)rule->value)));
     case CHECK_CONTIGUOUS:
-      return mluop_tensor_contiguous(desc) ||
-             fail(status,
-                  mluop_fail(error, api, "%s: strides are not those of a packed tensor", name));
+      return check_contiguous(call, rule, tensor, status);
     case CHECK_DTYPE:
       return desc->dtype == (mluOpDataType_t)rule->value ||
              fail(status, mluop_fail(error, api, "%s: dtype is %s, expected %s", name,
@@ -86,7 +97,7 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
     case CHECK_ELEMENTS:
       return desc->element_num < element_limit ||
              fail(status,
-                  mluop_fail(error, api, "%s has %" PRId64 " elements, expected less than 2^31",
+                  mluop_fail(error, api, "%s has %" PRId64 " elements, expected fewer than 2^31",
                              name, desc->element_num));
     case CHECK_GIVEN:
       return tensor->data != NULL || fail(status, mluop_fail(error, api, "%s is NULL", name));
@@ -153,7 +164,7 @@ static bool check_objects(struct mluop_call *call, const struct mluop_rule *rule
     }
     if (object->kind != MLUOP_PARAMETERS) continue;
     if (rule->check == CHECK_SET && !parameters->is_set) {
-      return fail(status, mluop_fail(rule->status, call->api, "%s was not set", object->name));
+      return fail(status, mluop_fail(rule->status, call->api, "%s has not been set", object->name));
     }
     for (int s = 0; rule->check == CHECK_OBJECT && s < MLUOP_MAX_SCALARS; s++) {
       if (parameters->scalars[s].name != NULL) mluop_add_scalar(call, parameters->scalars[s]);
@@ -265,5 +276,5 @@ int64_t mluop_tensor_bytes(const struct mluop_call *call) {
 }
 
 mluOpStatus_t mluop_no_scratch(const struct mluop_call *call) {
-  return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "no memory to work in");
+  return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "not enough memory for temporary data");
 }

@@ -66,8 +66,9 @@ struct mluop_call {
   size_t workspace_needed; /* may be set by a CHECK_FUNCTION before CHECK_WORKSPACE */
   int64_t letters[26];     /* extents bound by CHECK_SHAPE; read them with mluop_extent */
   uint32_t letters_bound;
-  int64_t captured_at; /* microseconds, part of the name of the case; 0: there is none */
-  long outputs_at;     /* where outputs begin in the case */
+  int8_t letters_from[26]; /* the tensor that each was bound by, counted from 1; 0: by none */
+  int64_t captured_at;     /* microseconds, part of the name of the case; 0: there is none */
+  long outputs_at;         /* where outputs begin in the case */
 };
 
 struct mluop_rule;
@@ -80,7 +81,7 @@ typedef bool mluop_rule_function(struct mluop_call *call, const struct mluop_rul
 enum mluop_check {
   CHECK_END,        /* ends the table */
   CHECK_HANDLE,     /* the handle is not NULL */
-  CHECK_OBJECT,     /* no object is NULL, or not the one named `text`; the values of parameters
+  CHECK_OBJECT,     /* no object, or the object named `text`, is NULL; the values of parameters
                        become scalars of the call */
   CHECK_SET,        /* parameters have been set */
   CHECK_DESC,       /* descriptors are not NULL */
@@ -111,9 +112,10 @@ enum mluop_check {
 
 /* CHECK_SHAPE: `text` has one word per dim. A word is a product, written with '*', of numbers,
    names of scalars (of an array with the index, pad[0]) and capital letters. A letter is bound
-   where it first occurs, by exact division if it has factors, and compared from then on. Every
-   tensor of the rule must have this shape. An extent that is no product gets a name: a
-   CHECK_FUNCTION before computes it, and adds it to the scalars of the call by mluop_add_scalar. */
+   where it first occurs, by exact division if it has factors, and compared from then on. "group|C"
+   is a letter that must be a multiple of group. Every tensor of the rule must have this shape. An
+   extent that is not a product gets a name: a CHECK_FUNCTION before computes it, and adds it to the
+   scalars of the call by mluop_add_scalar. */
 struct mluop_rule {
   enum mluop_check check;
   mluOpStatus_t status;

@@ -23,7 +23,7 @@ static int64_t integer_at(const struct mluop_scalar *scalar, int64_t i) {
   return scalar->count > 1 ? scalar->as.array[i] : scalar->as.integer;
 }
 
-static bool ends_name(char c) { return c == '\0' || c == '[' || c == '*' || c == ' '; }
+static bool ends_name(char c) { return c == '\0' || c == '[' || c == '*' || c == '|' || c == ' '; }
 
 /* The scalar that `name` begins with, and what follows there. Names differ early: comparing them in
    a loop is faster than by a function. */

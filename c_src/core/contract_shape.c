@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +12,11 @@
    the word ends. */
 struct product {
   int64_t known;
-  bool overflow; /* `known` does not fit into 64 bits: no extent equals it */
-  char unbound;  /* 0 if everything is known */
+  int64_t divisor; /* in front of '|', or 1 */
+  bool overflow;   /* a product does not fit into 64 bits: no extent equals it */
+  char letter;     /* the one that is not bound; else the last one; 0 if the word has none */
+  bool is_bound;   /* whether the letter is part of `known` */
+  const char *bar; /* the '|', or NULL */
   const char *end;
 };
 
@@ -20,7 +24,7 @@ static void multiply(struct product *product, int64_t factor) {
   if (__builtin_mul_overflow(product->known, factor, &product->known)) product->overflow = true;
 }
 
-static bool ends_factor(char c) { return c == '\0' || c == ' ' || c == '*'; }
+static bool ends_factor(char c) { return c == '\0' || c == ' ' || c == '*' || c == '|'; }
 
 /* Multiplies the factor at `word` into the product, and returns where it ends. */
 static const char *read_factor(const struct mluop_call *call, const char *word,
@@ -32,12 +36,12 @@ static const char *read_factor(const struct mluop_call *call, const char *word,
     for (; word < end; word++) number = number * 10 + (*word - '0');
     multiply(product, number);
   } else if (end == word + 1 && *word >= 'A' && *word <= 'Z') {
-    const int letter = *word - 'A';
-    if ((call->letters_bound >> letter & 1u) != 0) {
-      multiply(product, call->letters[letter]);
-    } else {
-      product->unbound = *word;
+    const bool is_bound = (call->letters_bound >> (*word - 'A') & 1u) != 0;
+    if (product->letter == 0 || product->is_bound) {
+      product->letter = *word;
+      product->is_bound = is_bound;
     }
+    if (is_bound) multiply(product, mluop_extent(call, *word));
   } else {
     int64_t value;
     multiply(product, mluop_find_integer(call, word, &value) ? value : -1);
@@ -46,48 +50,102 @@ static const char *read_factor(const struct mluop_call *call, const char *word,
 }
 
 static struct product read_product(const struct mluop_call *call, const char *word) {
-  struct product product = {.known = 1};
+  struct product product = {.known = 1, .divisor = 1};
   do {
     product.end = read_factor(call, word, &product);
+    if (*product.end == '|') {
+      product.bar = product.end;
+      product.divisor = product.known;
+      product.known = 1;
+    }
     word = product.end + 1;
-  } while (*product.end == '*');
+  } while (*product.end == '*' || *product.end == '|');
   return product;
 }
 
-static mluOpStatus_t fail_extent(const struct mluop_call *call, const struct mluop_rule *rule,
-                                 const struct mluop_tensor *tensor, int dim,
-                                 const struct product *product, const char *word) {
-  const size_t length = (size_t)(product->end - word);
-  char expected[48] = "another value";
-  if (!product->overflow) {
-    snprintf(expected, sizeof(expected), "%s%" PRId64,
-             product->unbound != 0 ? "a multiple of " : "", product->known);
+/* ---------------------------------------------------------------------------------- messages */
+
+/* A message that is put together; what does not fit is cut off. */
+struct text {
+  char chars[384];
+  size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  const size_t room = sizeof(text->chars) - text->used;
+  const int length = vsnprintf(text->chars + text->used, room, format, values);
+  va_end(values);
+  if (length > 0) text->used += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* "; input is [1,2,3,4], read as [N,H,W,C]: N=1, H=2, W=3, C=4": what was taken from a tensor. */
+static void add_tensor(struct text *text, const struct mluop_call *call, int tensor) {
+  const struct mluOpTensorStruct *desc = call->tensors[tensor].desc;
+  add(text, "; %s is [", call->tensors[tensor].name);
+  for (int i = 0; i < desc->dim_nb; i++) add(text, "%s%" PRId64, i > 0 ? "," : "", desc->dims[i]);
+  add(text, "]");
+  const char *before = ": ";
+  for (const char *letter = "NHWCABDEFGIJKLMOPQRSTUVXYZ"; *letter != '\0'; letter++) {
+    if (call->letters_from[*letter - 'A'] != tensor + 1) continue;
+    if (*before == ':' && desc->layout == MLUOP_LAYOUT_NHWC) add(text, ", read as [N,H,W,C]");
+    if (*before == ':' && desc->layout == MLUOP_LAYOUT_NCHW) add(text, ", read as [N,C,H,W]");
+    add(text, "%s%c=%" PRId64, before, *letter, mluop_extent(call, *letter));
+    before = ", ";
   }
-  const bool plain = length == strspn(word, "0123456789");
-  return mluop_fail(rule->status, call->api, "%s: dim %d is %" PRId64 ", expected %s%s%.*s%s",
-                    tensor->name, dim, tensor->desc->dims[dim], expected, plain ? "" : " (",
-                    plain ? 0 : (int)length, word, plain ? "" : ")");
+}
+
+/* The extent that was expected, then the shape of the tensor and of the one that it must fit. */
+static mluOpStatus_t fail_extent(const struct mluop_call *call, const struct mluop_rule *rule,
+                                 int tensor, int dim, const struct product *product,
+                                 const char *word) {
+  struct text text = {.used = 0};
+  const int64_t extent = call->tensors[tensor].desc->dims[dim];
+  const bool is_bound = product->letter == 0 || product->is_bound;
+  const bool compared = is_bound && extent != product->known;
+  const char *shown = product->bar != NULL && compared ? product->bar + 1 : word;
+  const char *end = product->bar != NULL && !compared ? product->bar : product->end;
+  const int64_t factor = product->bar != NULL ? product->divisor : product->known;
+  const int length = (int)(end - shown);
+  add(&text, "%s: dim %d is %" PRId64 ", expected ", call->tensors[tensor].name, dim, extent);
+  if (product->overflow) {
+    add(&text, "another value");
+  } else if (compared) {
+    add(&text, "%" PRId64, product->known);
+  } else {
+    add(&text, "a multiple of %" PRId64, factor);
+  }
+  if ((size_t)length != strspn(shown, "0123456789")) add(&text, " (%.*s)", length, shown);
+  add_tensor(&text, call, tensor);
+  const int source = product->letter != 0 ? call->letters_from[product->letter - 'A'] - 1 : tensor;
+  if (source >= 0 && source != tensor) add_tensor(&text, call, source);
+  return mluop_fail(rule->status, call->api, "%s", text.chars);
+}
+
+/* ------------------------------------------------------------------------------------- check */
+
+/* Compares an extent with a product, or takes the letter from it that is not bound yet. */
+static bool fits(struct mluop_call *call, int tensor, const struct product *product,
+                 int64_t extent) {
+  if (product->overflow || product->divisor <= 0 || extent % product->divisor != 0) return false;
+  if (product->letter == 0 || product->is_bound) return extent == product->known;
+  if (product->known <= 0 || extent % product->known != 0) return false;
+  const int letter = product->letter - 'A';
+  call->letters[letter] = extent / product->known;
+  call->letters_bound |= 1u << letter;
+  call->letters_from[letter] = (int8_t)(tensor + 1);
+  return true;
 }
 
 bool mluop_check_shape(struct mluop_call *call, const struct mluop_rule *rule,
                        const struct mluop_tensor *tensor, mluOpStatus_t *status) {
+  const int index = (int)(tensor - call->tensors);
   const char *word = rule->text;
   for (int dim = 0; *word != '\0'; dim++) {
     const struct product product = read_product(call, word);
-    const int64_t extent = tensor->desc->dims[dim];
-    bool fits = !product.overflow;
-    if (fits && product.unbound == 0) {
-      fits = extent == product.known;
-    } else if (fits) {
-      const int64_t letter = product.known > 1 ? extent / product.known : extent;
-      fits = product.known > 0 && letter * product.known == extent;
-      if (fits) {
-        call->letters[product.unbound - 'A'] = letter;
-        call->letters_bound |= 1u << (product.unbound - 'A');
-      }
-    }
-    if (!fits) {
-      *status = fail_extent(call, rule, tensor, dim, &product, word);
+    if (!fits(call, index, &product, tensor->desc->dims[dim])) {
+      *status = fail_extent(call, rule, index, dim, &product, word);
       return false;
     }
     word = product.end + (*product.end == ' ');

@@ -94,12 +94,12 @@ mluOpStatus_t mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc) {
 static mluOpStatus_t check_enums(const char *api, mluOpTensorLayout_t layout,
                                  mluOpDataType_t dtype) {
   if (!mluop_layout_known(layout)) {
-    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "layout is %d, expected a mluOpTensorLayout_t",
-                      (int)layout);
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "layout is %d, expected a value of mluOpTensorLayout_t", (int)layout);
   }
   if (!mluop_dtype_known(dtype)) {
-    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "dtype is %d, expected a mluOpDataType_t",
-                      (int)dtype);
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "dtype is %d, expected a value of mluOpDataType_t", (int)dtype);
   }
   return MLUOP_STATUS_SUCCESS;
 }
@@ -115,7 +115,7 @@ static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc
   if (dim_nb == 0) {
     if (desc->pointer_mode == MLUOP_POINTER_MODE_HOST) return MLUOP_STATUS_SUCCESS;
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
-                      "dimNb is 0, expected 1 or more (a scalar needs MLUOP_POINTER_MODE_HOST)");
+                      "dimNb is 0, expected 1 or more (0 only with MLUOP_POINTER_MODE_HOST)");
   }
   if (numbers_missing(dims)) return mluop_null_argument(api, "dimSize");
   int64_t packed_size = 1;
@@ -127,7 +127,7 @@ static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc
     }
     if (__builtin_mul_overflow(packed_size, mluop_max(dim, 1), &packed_size)) {
       return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
-                        "the size of the tensor overflows 64 bits at dimSize[%d], which is %lld", i,
+                        "dimSize[%d] is %lld: the size of the tensor overflows 64 bits", i,
                         (long long)dim);
     }
   }
@@ -231,12 +231,16 @@ size_t mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
   return desc == NULL ? 0 : (size_t)desc->element_num;
 }
 
-bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc) {
-  if (desc->element_num == 0) return true;
-  int64_t packed_stride = 1;
-  for (int i = desc->dim_nb - 1; i >= 0; i--) {
-    if (desc->dims[i] != 1 && desc->strides[i] != packed_stride) return false;
-    packed_stride *= desc->dims[i];
+int mluop_strided_dim(const struct mluOpTensorStruct *desc, int64_t *expected) {
+  *expected = 1;
+  for (int i = desc->dim_nb - 1; i >= 0 && desc->element_num > 0; i--) {
+    if (desc->dims[i] != 1 && desc->strides[i] != *expected) return i;
+    *expected *= desc->dims[i];
   }
-  return true;
+  return -1;
+}
+
+bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc) {
+  int64_t expected;
+  return mluop_strided_dim(desc, &expected) < 0;
 }

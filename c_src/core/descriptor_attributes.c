@@ -31,8 +31,8 @@ mluOpStatus_t mluOpSetTensorDescriptorOnchipDataType(mluOpTensorDescriptor_t des
   static const char api[] = "mluOpSetTensorDescriptorOnchipDataType";
   if (desc == NULL) return mluop_null_argument(api, "desc");
   if (!mluop_dtype_known(onchip_dtype)) {
-    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "onchip_dtype is %d, expected a mluOpDataType_t",
-                      (int)onchip_dtype);
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
+                      "onchip_dtype is %d, expected a value of mluOpDataType_t", (int)onchip_dtype);
   }
   desc->onchip_dtype = onchip_dtype;
   return MLUOP_STATUS_SUCCESS;

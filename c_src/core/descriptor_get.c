@@ -21,7 +21,7 @@ static void copy_numbers(const int64_t *list, int n, int *narrow_out, int64_t *w
 
 static mluOpStatus_t too_wide(const char *api, const char *name) {
   return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
-                    "%s does not fit into an int, use the _v2 form of this function", name);
+                    "%s does not fit into an int; use the _v2 form of this function", name);
 }
 
 static mluOpStatus_t get_descriptor(const char *api, const mluOpTensorDescriptor_t desc,

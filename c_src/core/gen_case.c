@@ -82,7 +82,7 @@ mluOpStatus_t mluOpSetGenCaseDirectory(const char *path) {
   unlock_directory();
   if (fits) return MLUOP_STATUS_SUCCESS;
   return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
-                    "directory has %zu characters, expected less than %d", strlen(path),
+                    "directory has %zu characters, expected fewer than %d", strlen(path),
                     MLUOP_DIRECTORY_SIZE);
 }
 

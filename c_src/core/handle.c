@@ -133,7 +133,7 @@ mluOpStatus_t mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads) {
 mluOpStatus_t mluOpCpuEndThreads(void) {
   if (mluop_end_threads()) return MLUOP_STATUS_SUCCESS;
   return mluop_fail(MLUOP_STATUS_NOT_SUPPORTED, "mluOpCpuEndThreads",
-                    "called in a parallel region, expected outside of all");
+                    "called inside a parallel region, expected a call outside");
 }
 
 const char *mluOpCpuGetIsaName(mluOpHandle_t handle) {

@@ -74,6 +74,13 @@ bool mluop_dtype_known(mluOpDataType_t dtype); /* INVALID is known */
 /* descriptor.c */
 bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc);
 
+/* The last dim whose stride is not that of a packed tensor, and that stride; -1 if there is none.
+ */
+int mluop_strided_dim(const struct mluOpTensorStruct *desc, int64_t *expected);
+
+/* The word in a message behind a number of dims. */
+static inline const char *mluop_dims(int number) { return number == 1 ? "dim" : "dims"; }
+
 /* Checks the arguments of a Set and reserves what it needs: afterwards that Set cannot fail. */
 mluOpStatus_t mluop_prepare_descriptor(const char *api, mluOpTensorDescriptor_t desc,
                                        mluOpTensorLayout_t layout, mluOpDataType_t dtype,

@@ -60,9 +60,10 @@ mluOpStatus_t mluop_choose_isa(const char *api, mluOpHandle_t handle) {
     handle->vector_floats = isas[i].vector_floats;
     return MLUOP_STATUS_SUCCESS;
   }
-  return mluop_fail(MLUOP_STATUS_ARCH_MISMATCH, api,
-                    "MLUOP_CPU_ISA is \"%s\", expected one that this CPU and build have: %s",
-                    wanted != NULL ? wanted : "", mluOpCpuGetSupportedIsas());
+  return mluop_fail(
+      MLUOP_STATUS_ARCH_MISMATCH, api,
+      "MLUOP_CPU_ISA is \"%s\", expected one that this CPU and this build support: %s",
+      wanted != NULL ? wanted : "", mluOpCpuGetSupportedIsas());
 }
 
 const char *mluOpCpuGetSupportedIsas(void) {

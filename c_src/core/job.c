@@ -28,7 +28,7 @@ mluOpStatus_t mluop_read_forced_ways(const char *api, mluOpHandle_t handle) {
   const char *wanted = getenv(setting);
   if (wanted == NULL) wanted = "";
   if (strlen(wanted) >= sizeof(handle->forced_ways)) {
-    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s has %zu characters, expected less than %zu",
+    return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "%s has %zu characters, expected fewer than %zu",
                       setting, strlen(wanted), sizeof(handle->forced_ways));
   }
   memcpy(handle->forced_ways, wanted, strlen(wanted) + 1);

@@ -30,8 +30,9 @@ static bool check_layouts(struct mluop_call *call, const struct mluop_rule *rule
   const mluOpTensorLayout_t other =
       from == MLUOP_LAYOUT_NCHW ? MLUOP_LAYOUT_NHWC : MLUOP_LAYOUT_NCHW;
   if (to == other) return true;
-  *status = mluop_fail(rule->status, call->api, "output: layout is %s, expected %s, input being %s",
-                       mluop_layout_name(to), mluop_layout_name(other), mluop_layout_name(from));
+  *status =
+      mluop_fail(rule->status, call->api, "output: layout is %s, expected %s because input is %s",
+                 mluop_layout_name(to), mluop_layout_name(other), mluop_layout_name(from));
   return false;
 }
 
@@ -40,9 +41,9 @@ static bool check_size(struct mluop_call *call, const struct mluop_rule *rule,
   const mluOpDataType_t dtype = call->tensors[INPUT].desc->dtype;
   const size_t size = mluop_dtype_size(dtype);
   if (size == 2 || size == 4) return true;
-  *status = mluop_fail(rule->status, call->api,
-                       "input: dtype is %s, expected one whose elements have 2 or 4 bytes",
-                       mluop_dtype_name(dtype));
+  *status =
+      mluop_fail(rule->status, call->api, "input: dtype is %s, expected a type of 2 or 4 bytes",
+                 mluop_dtype_name(dtype));
   return false;
 }
 
@@ -77,8 +78,9 @@ static bool check_strides(struct mluop_call *call, const struct mluop_rule *rule
         return false;
       }
       if (__builtin_mul_overflow(dim, stride, &taken) || taken > MOST_ELEMENTS) {
-        *status = mluop_fail(rule->status, call->api, "%s: dim %d and its stride reach too far",
-                             call->tensors[t].name, i);
+        *status =
+            mluop_fail(rule->status, call->api, "%s: dim %d times its stride overflows 64 bits",
+                       call->tensors[t].name, i);
         return false;
       }
     }

@@ -2,7 +2,6 @@
 """Making a case of an operator, for a start."""
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +72,12 @@ def _number(setting: str, given: str, before: Any) -> Any:
 
 
 def _extent(word: str, sizes: Numbers) -> int:
-    factors = re.findall(r"[^*]+", word)
-    return math.prod(int(f) if f.isdigit() else int(sizes[f]) for f in factors)
+    divisor, _, product = word.rpartition("|")
+    extent = math.prod(int(f) if f.isdigit() else int(sizes[f]) for f in product.split("*"))
+    if divisor and (sizes[divisor] < 1 or extent % sizes[divisor] != 0):
+        expected = f"expected a multiple of {sizes[divisor]} ({divisor})"
+        raise CaseError(f"{product} is {extent}, {expected}", "--shape")
+    return extent
 
 
 def _node(operator: Operator, sizes: Numbers, dtype: str, seed: int) -> Any:

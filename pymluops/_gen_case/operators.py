@@ -61,7 +61,7 @@ class Operator:
     data, "*count" for data alone."""
     inputs: dict[str, str]
     """The layout of each input, its dtype where it is no matter of choice, and its shape in the
-    words of the rule tables: "NHWC N H W group_size*C", "ARRAY int32 M"."""
+    words of the rule tables: "NHWC N H W group_size|C", "ARRAY int32 M"."""
     outputs: dict[str, str]
     sizes: Numbers
     """What the letters of shapes, and parameters, are in a new case."""

@@ -3,6 +3,7 @@
 
 import inspect
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -152,6 +153,29 @@ def test_extents_that_do_not_fit(name, argument):
         assert caught.value.message.startswith(f"[{caught.value.function}] ")
 
 
+def message_of(call, **changes):
+    """Return what a call says of wrong values, or nothing."""
+    try:
+        call(**changes)
+    except BadParamError as error:
+        return error.message
+    return ""
+
+
+def test_channels_at_the_wrong_place():
+    """An error for images in NCHW says their shape, and that they were read as NHWC."""
+    said = []
+    for call in CALLS.values():
+        images = {key: array for key, array in call.arrays.items() if array.ndim == 4}
+        moved = {key: np.ascontiguousarray(np.moveaxis(a, 3, 1)) for key, a in images.items()}
+        message = message_of(call, **moved)
+        if message:
+            said.append(message)
+            blamed, shape = re.search(r"\] (\w+): dim .*; \1 is \[([\d,]+)\]", message).groups()
+            assert blamed not in moved or shape == ",".join(map(str, moved[blamed].shape))
+    assert sum(", read as [N,H,W,C]: N=" in message for message in said) >= 8, said
+
+
 NO_NUMBERS = {
     "None": None,
     "text": "3",
@@ -247,7 +271,7 @@ def test_mixed_dtypes():
         others -= {argument, COORDINATES.get(name)}  # float32 boxes go with half maps
         if base.dtype == np.float32 and others:
             with pytest.raises(
-                BadTypeError, match=r"expected float.*, \w+ being float..; convert it"
+                BadTypeError, match=r"expected float.*, the dtype of \w+; convert it"
             ):
                 CALLS[name](**{argument: base.astype(np.float16)})
 

@@ -75,10 +75,10 @@ static void rules_about_tensors(void) {
         .tensors = MLUOP_ALL, .value = MLUOP_DTYPE_FLOAT);
   HOLDS(.check = CHECK_FLOATING, .tensors = MLUOP_ALL);
   HOLDS(.check = CHECK_SAME_DTYPE, .tensors = both, .value = A);
-  FAILS("spare: dtype is MLUOP_DTYPE_HALF, expected MLUOP_DTYPE_FLOAT as a has",
+  FAILS("spare: dtype is MLUOP_DTYPE_HALF, expected MLUOP_DTYPE_FLOAT, the dtype of a",
         .check = CHECK_SAME_DTYPE, .tensors = MLUOP_ALL, .value = A);
   HOLDS(.check = CHECK_EMPTY, .tensors = both);
-  FAILS("spare is empty, expected elements", .check = CHECK_EMPTY, .tensors = MLUOP_ALL);
+  FAILS("spare is empty, expected 1 element or more", .check = CHECK_EMPTY, .tensors = MLUOP_ALL);
   HOLDS(.check = CHECK_DATA, .tensors = both);
   FAILS("spare is NULL", .check = CHECK_DATA, .tensors = spare);
   OK(mluOpSetTensorDescriptorDim_v2(call.tensors[SPARE].desc, 2,
@@ -86,7 +86,7 @@ static void rules_about_tensors(void) {
   HOLDS(.check = CHECK_ELEMENTS, .tensors = MLUOP_ALL);
   OK(mluOpSetTensorDescriptorDim_v2(call.tensors[SPARE].desc, 1,
                                     (const int64_t[]){INT64_C(1) << 31}));
-  FAILS("spare has 2147483648 elements, expected less than 2^31", .check = CHECK_ELEMENTS,
+  FAILS("spare has 2147483648 elements, expected fewer than 2^31", .check = CHECK_ELEMENTS,
         .tensors = MLUOP_ALL);
   OK(mluOpSetTensorDescriptor(call.tensors[SPARE].desc, MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT32, 1,
                               (const int[]){1}));
@@ -95,7 +95,7 @@ static void rules_about_tensors(void) {
   HOLDS(.check = CHECK_CONTIGUOUS, .tensors = MLUOP_ALL);
   OK(mluOpSetTensorDescriptorEx(call.tensors[SPARE].desc, MLUOP_LAYOUT_NC, MLUOP_DTYPE_HALF, 1,
                                 (const int[]){2}, (const int[]){2}));
-  FAILS("spare: strides are not those of a packed tensor", .check = CHECK_CONTIGUOUS,
+  FAILS("spare is not contiguous: stride of dim 0 is 2, expected 1", .check = CHECK_CONTIGUOUS,
         .tensors = MLUOP_ALL);
   release(&call);
 }
@@ -111,10 +111,11 @@ static void data_is_aligned_to_its_element(void) {
     for (size_t start = 0; start < 8; start++) {
       call.tensors[B].data = (char *)aligned_memory + start;
       char message[128];
-      snprintf(message, sizeof(message),
-               "[api] b: address is %zu bytes behind a multiple of %zu, expected one aligned to "
-               "its element",
-               start % sizes[i], sizes[i]);
+      snprintf(
+          message, sizeof(message),
+          "[api] b is not aligned: its address is a multiple of %zu plus %zu, expected a multiple "
+          "of %zu, the size of an element",
+          sizes[i], start % sizes[i], sizes[i]);
       const struct mluop_rule rule = {
           .check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_BIT(B)};
       if (start % sizes[i] == 0) {
@@ -231,7 +232,7 @@ static void parameters_become_scalars_of_the_call(void) {
       .handle = handle,
       .objects = {{.name = "thing_desc", .pointer = parameters, .kind = MLUOP_PARAMETERS}}};
   HOLDS(.check = CHECK_OBJECT);
-  FAILS("thing_desc was not set", .check = CHECK_SET);
+  FAILS("thing_desc has not been set", .check = CHECK_SET);
   struct mluop_call set = {.scalars = {mluop_integer("group", 3),
                                        mluop_integers("pad", (const int[]){1, 2}, 2),
                                        mluop_real("sigma", 0.25)}};
@@ -269,6 +270,8 @@ static void optional_tensors_come_complete_and_together(void) {
   release(&call);
 }
 
+#define B_IS "; b is [2,6,8,5]"
+#define A_IS(c) "; a is [2,3,4,10], read as [N,H,W,C]: N=2, H=3, W=4, C=" #c
 #define SHAPE(which, words) .check = CHECK_SHAPE, .tensors = MLUOP_BIT(which), .text = words
 
 static void shapes_bind_and_compare(void) {
@@ -280,11 +283,49 @@ static void shapes_bind_and_compare(void) {
   CHECK_EQ(2, mluop_extent(&call, 'C'));
   HOLDS(SHAPE(B, "N scale*H scale*W 5"));
   HOLDS(SHAPE(B, "2 H*C W*2 group"));
-  FAILS("b: dim 1 is 6, expected 3 (H)", SHAPE(B, "N H W C"));
-  FAILS("b: dim 3 is 5, expected 10 (scale*group)", SHAPE(B, "N scale*H scale*W scale*group"));
-  FAILS("b: dim 0 is 2, expected 7", SHAPE(B, "7 H W C"));
-  FAILS("b: dim 3 is 5, expected a multiple of 2 (scale*K)", SHAPE(B, "N scale*H scale*W scale*K"));
-  FAILS("b: dim 0 is 2, expected another value (scale*huge)", SHAPE(B, "scale*huge H W C"));
+  FAILS("b: dim 1 is 6, expected 3 (H)" B_IS A_IS(2), SHAPE(B, "N H W C"));
+  FAILS("b: dim 3 is 5, expected 10 (scale*group)" B_IS, SHAPE(B, "N scale*H scale*W scale*group"));
+  FAILS("b: dim 0 is 2, expected 7" B_IS, SHAPE(B, "7 H W C"));
+  FAILS("b: dim 3 is 5, expected a multiple of 2 (scale*K)" B_IS,
+        SHAPE(B, "N scale*H scale*W scale*K"));
+  FAILS("b: dim 0 is 2, expected another value (scale*huge)" B_IS, SHAPE(B, "scale*huge H W C"));
+  FAILS("b: dim 2 is 8, expected 7; b is [2,6,8,5], read as [N,H,W,C]: R=2, S=6",
+        SHAPE(B, "R S 7 5"));
+  release(&call);
+}
+
+/* "group|C" is all channels, not those of a group. */
+static void letters_that_a_number_divides(void) {
+  struct mluop_call call = valid_call();
+  FAILS("a: dim 1 is 3, expected a multiple of 2 (scale); a is [2,3,4,10], read as [N,H,W,C]: N=2",
+        SHAPE(A, "N scale|H W C"));
+  HOLDS(SHAPE(A, "N H W group|C"));
+  CHECK_EQ(10, mluop_extent(&call, 'C'));
+  HOLDS(SHAPE(A, "N H W scale|C"));
+  FAILS(
+      "a: dim 3 is 10, expected a multiple of 7 (pad[3]); a is [2,3,4,10], read as [N,H,W,C]: "
+      "N=2, H=3, W=4, C=10",
+      SHAPE(A, "N H W pad[3]|C"));
+  FAILS("b: dim 3 is 5, expected 10 (C)" B_IS A_IS(10), SHAPE(B, "N 6 8 group|C"));
+  FAILS("b: dim 3 is 5, expected 10 (C)" B_IS A_IS(10), SHAPE(B, "N 6 8 C"));
+  call.scalars[0] = mluop_integer("scale", 0);
+  FAILS("b: dim 1 is 6, expected a multiple of 0 (scale)" B_IS, SHAPE(B, "N scale|K 8 5"));
+  release(&call);
+}
+
+/* A tensor of many dims has a message that is cut off. */
+static void messages_about_shapes_have_an_end(void) {
+  struct mluop_call call = valid_call();
+  int64_t dims[64];
+  for (int i = 0; i < 64; i++) dims[i] = 1;
+  dims[0] = INT64_MAX;
+  OK(mluOpSetTensorDescriptor_v2(call.tensors[B].desc, MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_FLOAT, 64,
+                                 dims));
+  CHECK_EQ(MLUOP_STATUS_BAD_PARAM,
+           walk(&call, (struct mluop_rule){SHAPE(B, "7"), .status = BAD_PARAM}));
+  CHECK(strncmp(mluOpCpuGetLastErrorMessage(),
+                "[api] b: dim 0 is 9223372036854775807, expected 7; b is [9223372036854775807,1,1,",
+                81) == 0);
   release(&call);
 }
 
@@ -295,7 +336,7 @@ static void shapes_with_zeros(void) {
   OK(mluOpSetTensorDescriptorDim_v2(call.tensors[A].desc, 4, dims));
   HOLDS(SHAPE(A, "N H W C"));
   CHECK_EQ(0, mluop_extent(&call, 'N'));
-  FAILS("b: dim 3 is 5, expected a multiple of 0 (scale*K)", SHAPE(B, "2 6 8 scale*K"));
+  FAILS("b: dim 3 is 5, expected a multiple of 0 (scale*K)" B_IS, SHAPE(B, "2 6 8 scale*K"));
   release(&call);
 }
 
@@ -316,8 +357,8 @@ static void shapes_with_extents_that_are_no_products(void) {
   HOLDS(SHAPE(A, "N H W C"));
   FAILS("a: too low", .check = CHECK_FUNCTION, .function = name_height, .value = 10);
   HOLDS(.check = CHECK_FUNCTION, .function = name_height, .value = 2);
-  FAILS("b: dim 1 is 6, expected 4 (ho)", SHAPE(B, "N ho 8 5"));
-  FAILS("b: dim 2 is 8, expected 28 (ho*pad[3])", SHAPE(B, "N 6 ho*pad[3] 5"));
+  FAILS("b: dim 1 is 6, expected 4 (ho)" B_IS, SHAPE(B, "N ho 8 5"));
+  FAILS("b: dim 2 is 8, expected 28 (ho*pad[3])" B_IS, SHAPE(B, "N 6 ho*pad[3] 5"));
   HOLDS(SHAPE(B, "N 6 2*ho 5"));
   release(&call);
 }
@@ -420,6 +461,8 @@ static const struct test tests[] = {
     TEST(parameters_become_scalars_of_the_call),
     TEST(optional_tensors_come_complete_and_together),
     TEST(shapes_bind_and_compare),
+    TEST(letters_that_a_number_divides),
+    TEST(messages_about_shapes_have_an_end),
     TEST(shapes_with_zeros),
     TEST(shapes_with_extents_that_are_no_products),
     TEST(empty_tensors_may_end_a_call),

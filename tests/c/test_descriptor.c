@@ -202,15 +202,15 @@ static void a_failed_set_changes_nothing(void) {
   UNCHANGED(desc, mluOpSetTensorDescriptor(desc, layout, dtype, 2, NULL));
   CHECK_TEXT("[mluOpSetTensorDescriptor] dimSize is NULL", mluOpCpuGetLastErrorMessage());
   UNCHANGED(desc, mluOpSetTensorDescriptor(desc, (mluOpTensorLayout_t)11, dtype, 2, good));
-  CHECK_TEXT("[mluOpSetTensorDescriptor] layout is 11, expected a mluOpTensorLayout_t",
+  CHECK_TEXT("[mluOpSetTensorDescriptor] layout is 11, expected a value of mluOpTensorLayout_t",
              mluOpCpuGetLastErrorMessage());
   UNCHANGED(desc, mluOpSetTensorDescriptor(desc, layout, (mluOpDataType_t)10, 2, good));
-  CHECK_TEXT("[mluOpSetTensorDescriptor] dtype is 10, expected a mluOpDataType_t",
+  CHECK_TEXT("[mluOpSetTensorDescriptor] dtype is 10, expected a value of mluOpDataType_t",
              mluOpCpuGetLastErrorMessage());
   UNCHANGED(desc, mluOpSetTensorDescriptor_v2(desc, layout, dtype, 2, wide));
   CHECK_TEXT(
-      "[mluOpSetTensorDescriptor_v2] the size of the tensor overflows 64 bits at dimSize[0], which "
-      "is 4294967296",
+      "[mluOpSetTensorDescriptor_v2] dimSize[0] is 4294967296: the size of the tensor overflows 64 "
+      "bits",
       mluOpCpuGetLastErrorMessage());
   UNCHANGED(desc, mluOpSetTensorDescriptor_v2(desc, layout, dtype, 2, NULL));
   UNCHANGED(desc, mluOpSetTensorDescriptorEx(desc, layout, dtype, 2, dims, good));
@@ -369,7 +369,7 @@ static void what_an_int_cannot_hold_is_refused(void) {
   int n = 77, out[2] = {77, 77}, strides[2] = {77, 77};
   OK(mluOpSetTensorDescriptor_v2(desc, MLUOP_LAYOUT_NC, MLUOP_DTYPE_HALF, 2, dims));
   BAD_TEXT(
-      "[mluOpGetTensorDescriptor] dimSize does not fit into an int, use the _v2 form of this "
+      "[mluOpGetTensorDescriptor] dimSize does not fit into an int; use the _v2 form of this "
       "function",
       mluOpGetTensorDescriptor(desc, &layout, &dtype, &n, out));
   BAD(mluOpGetTensorDescriptorEx(desc, &layout, &dtype, &n, out, strides));

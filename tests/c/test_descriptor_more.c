@@ -57,7 +57,8 @@ static void pointer_mode_and_onchip_data_type(void) {
   BAD(mluOpGetTensorDescriptorPointerMode(desc, NULL));
   BAD(mluOpGetTensorDescriptorOnchipDataType(desc, NULL));
   BAD_TEXT(
-      "[mluOpSetTensorDescriptorOnchipDataType] onchip_dtype is 10, expected a mluOpDataType_t",
+      "[mluOpSetTensorDescriptorOnchipDataType] onchip_dtype is 10, expected a value of "
+      "mluOpDataType_t",
       mluOpSetTensorDescriptorOnchipDataType(desc, (mluOpDataType_t)10));
   OK(mluOpDestroyTensorDescriptor(desc));
 }

@@ -140,7 +140,7 @@ static void directories_are_kept_and_made(void) {
   BAD_TEXT("[mluOpSetGenCaseDirectory] directory is NULL", mluOpSetGenCaseDirectory(NULL));
   memset(long_name, 'a', sizeof(long_name));
   long_name[1024] = '\0';
-  BAD_TEXT("[mluOpSetGenCaseDirectory] directory has 1024 characters, expected less than 1024",
+  BAD_TEXT("[mluOpSetGenCaseDirectory] directory has 1024 characters, expected fewer than 1024",
            mluOpSetGenCaseDirectory(long_name));
   CHECK_TEXT(root, mluOpGetGenCaseDirectory());
   long_name[1023] = '\0';

@@ -64,7 +64,8 @@ static void an_unknown_one_is_an_error(void) {
     CHECK(handle == before);
     char expected[256];
     snprintf(expected, sizeof(expected),
-             "[mluOpCreate] MLUOP_CPU_ISA is \"%s\", expected one that this CPU and build have: %s",
+             "[mluOpCreate] MLUOP_CPU_ISA is \"%s\", expected one that this CPU and this build "
+             "support: %s",
              names[i], mluOpCpuGetSupportedIsas());
     CHECK_TEXT(expected, mluOpCpuGetLastErrorMessage());
   }

@@ -140,7 +140,7 @@ static void a_setting_that_is_too_long_is_refused(void) {
   text[127] = 'x';
   text[128] = '\0';
   setenv("MLUOP_CPU_KERNEL", text, 1);
-  BAD_TEXT("[mluOpCreate] MLUOP_CPU_KERNEL has 128 characters, expected less than 128",
+  BAD_TEXT("[mluOpCreate] MLUOP_CPU_KERNEL has 128 characters, expected fewer than 128",
            mluOpCreate(&handle));
   unsetenv("MLUOP_CPU_KERNEL");
 }

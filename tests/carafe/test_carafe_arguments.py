@@ -34,7 +34,7 @@ def test_the_dtype_that_is_wanted_is_named_at_once():
     half = {name: array.astype(np.float16) for name, array in call.arrays.items()}
     with pytest.raises(BadTypeError) as caught:
         call(**(half | {"mask": half["mask"].astype(np.float64)}))
-    expected = "float64 given, expected float16, input being float16; "
+    expected = "float64 given, expected float16, the dtype of input; "
     assert expected + "convert it with .astype(numpy.float16)" in str(caught.value)
 
 

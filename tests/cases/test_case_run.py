@@ -227,7 +227,7 @@ def test_without_protobuf(tmp_path, capsys, monkeypatch):
 
 
 def test_sizes_of_a_new_case(tmp_path, capsys):
-    path, _ = small(tmp_path, "carafe_forward", "N=2", "C=3", "group_size=4", "scale_factor=3")
+    path, _ = small(tmp_path, "carafe_forward", "N=2", "C=12", "group_size=4", "scale_factor=3")
     node = case.load(path).node
     assert [list(one.shape.dims) for one in (*node.input, *node.output)] == [
         [2, 8, 8, 12],
@@ -242,6 +242,11 @@ def test_sizes_of_a_new_case(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["nothing"], "OP: nothing given, expected one of "),
+        (
+            ["dcn_forward", "--shape", "conv_group=3"],
+            "expected a multiple of 3 (conv_group)",
+        ),
+        (["dcn_forward", "--shape", "conv_group=0"], "expected a multiple of 0 (conv_group)"),
         (["nms", "--shape", "q=3"], "q=3 given, expected some of n, box_mode"),
         (["nms", "--shape", "n=many"], "n=many given, expected a number (int)"),
         (["nms", "--shape", "pad_to_max_output_size=3"], "expected true or false"),

@@ -7,6 +7,7 @@ README.md describes the tables that these cases are read from.
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass, field
 
 import standard_breaks
@@ -110,7 +111,7 @@ def check_message(function: str, case: Case, message: str) -> None:
     """An error names its function and the argument that is to blame, and says what is wrong."""
     assert message.startswith(f"[{function}] "), message
     text = message.removeprefix(f"[{function}] ")
-    blamed = text.split()[0].strip(":,")
+    blamed = re.match(r"\w*", text)[0]
     assert case.blames in ("", blamed, blamed.removesuffix("_desc")), message
     for part in case.says:
         assert part in text, f"{message!r} does not say {part!r}"

@@ -59,7 +59,8 @@ def ranks(data: dict) -> Iterator[Break]:
         dims = tensor["dims"]
         for changed in ([*dims, 1], dims[1:]):
             if changed:
-                says = [f"has {len(changed)} dims, expected {len(dims)}"]
+                noun = "dim" if len(changed) == 1 else "dims"
+                says = [f"has {len(changed)} {noun}, expected {len(dims)}"]
                 yield name, f"{name} has {len(changed)} dims", {name: {"dims": changed}}, name, says
 
 
@@ -78,7 +79,13 @@ def strides(data: dict) -> Iterator[Break]:
         if prod(tensor["dims"]) == 1:
             continue
         apart = list(accumulate([2, *tensor["dims"][:0:-1]], mul))[::-1]
-        yield name, f"{name} is strided", {name: {"strides": apart}}, name, ["strides"]
+        yield (
+            name,
+            f"{name} is strided",
+            {name: {"strides": apart}},
+            name,
+            ["is not contiguous: stride of dim "],
+        )
 
 
 def types(data: dict) -> Iterator[Break]:
@@ -105,7 +112,7 @@ def alignment(data: dict) -> Iterator[Break]:
     for position, (name, tensor) in enumerate(data["tensors"].items()):
         size = SIZES[tensor["dtype"]]
         start = position % (size - 1) + 1
-        says = [f"{start} bytes behind a multiple of {size}"]
+        says = [f"a multiple of {size} plus {start}"]
         yield name, f"{name} is not aligned", {name: {"start": start}}, name, says
 
 

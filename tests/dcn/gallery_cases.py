@@ -4,4 +4,4 @@
 
 def cases():
     for name in ("dcn_forward", "dcn_backward_data", "dcn_backward_weight"):
-        yield name, "32x32x256", ["H=32", "W=32", "C=256", "P=256"]
+        yield name, "32x32x256", ["H=32", "W=32", "C=256", "co=256"]

@@ -214,24 +214,24 @@ _SHARED = zeros(35)
         (
             {"output": (NCHW, zeros(1, 2, 3, 4))},
             (
-                "output: layout is MLUOP_LAYOUT_NCHW, expected MLUOP_LAYOUT_NHWC, "
-                "input being MLUOP_LAYOUT_NCHW"
+                "output: layout is MLUOP_LAYOUT_NCHW, expected MLUOP_LAYOUT_NHWC "
+                "because input is MLUOP_LAYOUT_NCHW"
             ),
         ),
         (
             {"input": (NHWC, zeros(1, 3, 4, 2))},
             (
-                "output: layout is MLUOP_LAYOUT_NHWC, expected MLUOP_LAYOUT_NCHW, "
-                "input being MLUOP_LAYOUT_NHWC"
+                "output: layout is MLUOP_LAYOUT_NHWC, expected MLUOP_LAYOUT_NCHW "
+                "because input is MLUOP_LAYOUT_NHWC"
             ),
         ),
         (
             {"input": (NCHW, zeros(1, 2, 3, 4, dtype=np.float64))},
-            "input: dtype is MLUOP_DTYPE_DOUBLE, expected one whose elements have 2 or 4 bytes",
+            "input: dtype is MLUOP_DTYPE_DOUBLE, expected a type of 2 or 4 bytes",
         ),
         (
             {"input": (NCHW, zeros(1, 2, 3, 4, dtype=np.int8))},
-            "input: dtype is MLUOP_DTYPE_INT8, expected one whose elements have 2 or 4 bytes",
+            "input: dtype is MLUOP_DTYPE_INT8, expected a type of 2 or 4 bytes",
         ),
         ({"output": (NHWC, zeros(1, 3, 4, 2, dtype=np.int32))}, "output: dtype is"),
         ({"output": (NHWC, zeros(2, 3, 4, 2))}, "output: dim 0 is 2, expected 1 (N)"),
@@ -307,7 +307,7 @@ def test_too_many_elements():
     nowhere = ffi.NULL
     status, message = raw((1, 2, 2**15, 2**15), (1, 2**15, 2**15, 2), nowhere, nowhere)
     assert status == Status.NOT_SUPPORTED
-    assert "input has 2147483648 elements, expected less than 2^31" in message
+    assert "input has 2147483648 elements, expected fewer than 2^31" in message
 
 
 def test_no_elements_need_no_data():

@@ -229,9 +229,7 @@ def test_col2im_refuses_positions_outside(handle, axis, bad, row):
     indices[axis, row] = bad
     im = np.full((1, 2, 4, 4), 7, np.float32)
     name = ("mask_h_idx", "mask_w_idx")[axis]
-    with pytest.raises(
-        pymluops.BadParamError, match=rf"{name}: row {row} is {bad}, expected 0 to 3"
-    ):
+    with pytest.raises(pymluops.BadParamError, match=rf"{name}\[{row}\] is {bad}, expected 0 to 3"):
         pymluops.masked_col2im_forward(
             np.ones((2, 40), np.float32), *indices, height=4, width=4, out=im, handle=handle
         )

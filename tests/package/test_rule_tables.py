@@ -36,7 +36,7 @@ def test_rules_speak_of_what_the_call_has(folder: Path) -> None:
                 assert said in objects, f"{check} {said!r}"
                 continue
             for word in said.split():
-                for factor in word.split("*"):
+                for factor in re.split(r"[*|]", word):
                     known = factor in scalars or re.fullmatch(r"[A-Z]|\d+", factor)
                     assert known, f"{check} {said!r}: {factor!r} is neither letter nor scalar"
             if check != "CHECK_SHAPE":
@@ -50,7 +50,7 @@ def test_shapes_bind_one_letter_at_a_time(folder: Path) -> None:
         bound: set[str] = set()
         for shape in re.findall(r'CHECK_SHAPE[^}]*?\.text =\s*"([^"]*)"', table):
             for word in shape.split():
-                letters = [f for f in word.split("*") if re.fullmatch("[A-Z]", f)]
+                letters = [f for f in re.split(r"[*|]", word) if re.fullmatch("[A-Z]", f)]
                 new = [letter for letter in letters if letter not in bound]
                 assert len(new) <= 1, f"{shape!r}: {word!r} has two unknown letters"
                 bound.update(new)

@@ -6,9 +6,8 @@ struct mluOpCarafeStruct {
   struct mluop_parameters parameters;
 };
 
-/* Shapes in terms of C, the channels of a group. */
-#define MAP "N H W group_size*C"
-#define UPSCALED "N scale_factor*H scale_factor*W group_size*C"
+#define MAP "N H W group_size|C"
+#define UPSCALED "N scale_factor*H scale_factor*W C"
 #define MASKS "N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
 
 static const struct mluop_rule set_rules[] = {
@@ -98,13 +97,14 @@ mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, cons
 }
 
 static struct carafe_shape shape_of(const struct mluop_call *call) {
+  const int64_t groups = mluop_integer_of(call, "group_size");
   return (struct carafe_shape){
       .N = mluop_extent(call, 'N'),
       .H = mluop_extent(call, 'H'),
       .W = mluop_extent(call, 'W'),
-      .C = mluop_extent(call, 'C'),
+      .C = mluop_extent(call, 'C') / groups,
       .K = mluop_integer_of(call, "kernel_size"),
-      .G = mluop_integer_of(call, "group_size"),
+      .G = groups,
       .S = mluop_integer_of(call, "scale_factor"),
       .is_half = mluop_is_half(call, INPUT),
   };

@@ -5,24 +5,12 @@
 
 #define MAPS (MLUOP_ALL & ~MLUOP_BIT(BIAS))
 
-static bool divides(struct mluop_call *call, const struct mluop_rule *rule, mluOpStatus_t *status,
-                    int64_t extent, int dim, const char *name) {
-  const int64_t divisor = mluop_integer_of(call, name);
-  if (extent % divisor == 0) return true;
-  *status = mluop_fail(rule->status, call->api,
-                       "input: dim %d is %" PRId64 ", expected a multiple of %" PRId64 " (%s)", dim,
-                       extent, divisor, name);
-  return false;
-}
-
-/* Images and channels of input divide as the parameters say. */
-static bool parts_hold(struct mluop_call *call, const struct mluop_rule *rule,
-                       mluOpStatus_t *status) {
-  const int64_t N = mluop_extent(call, 'N'), C = mluop_extent(call, 'C');
-  if (!divides(call, rule, status, N, 0, "im2col_step")) return false;
-  if (!divides(call, rule, status, C, 3, "deformable_group")) return false;
-  if (!divides(call, rule, status, C, 3, "conv_group")) return false;
-  mluop_add_scalar(call, mluop_integer("C/conv_group", C / mluop_integer_of(call, "conv_group")));
+/* The channels of a filter are known from here on. */
+static bool name_group_channels(struct mluop_call *call, const struct mluop_rule *rule,
+                                mluOpStatus_t *status) {
+  (void)rule, (void)status;
+  const int64_t groups = mluop_integer_of(call, "conv_group");
+  mluop_add_scalar(call, mluop_integer("C/conv_group", mluop_extent(call, 'C') / groups));
   return true;
 }
 
@@ -49,12 +37,12 @@ static bool size_holds(struct mluop_call *call, const struct mluop_rule *rule,
   mluop_add_scalar(call, mluop_integer("ho", ho));
   mluop_add_scalar(call, mluop_integer("wo", wo));
   if (ho > 0 && wo > 0) return true;
-  *status =
-      mluop_fail(rule->status, call->api,
-                 "%s: %" PRId64 " x %" PRId64
-                 " taps with their dilation do not fit into "
-                 "%" PRId64 " x %" PRId64 " pixels with their padding of %" PRId64 " x %" PRId64,
-                 call->tensors[FILTER].name, kh, kw, H, W, height, width);
+  *status = mluop_fail(rule->status, call->api,
+                       "%s: dilated, its %" PRId64 " x %" PRId64
+                       " taps are larger than the padded map of "
+                       "%" PRIu64 " x %" PRIu64 " pixels",
+                       call->tensors[FILTER].name, kh, kw, (uint64_t)H + (uint64_t)height,
+                       (uint64_t)W + (uint64_t)width);
   return false;
 }
 
@@ -96,12 +84,16 @@ static const struct mluop_rule tensor_rules[] = {
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT),
-     .text = "N H W C"},
-    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = parts_hold},
+     .text = "im2col_step|N H W deformable_group|C"},
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(INPUT),
+     .text = "N H W conv_group|C"},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = name_group_channels},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(FILTER),
-     .text = "conv_group*P I J C/conv_group"},
+     .text = "conv_group|O I J C/conv_group"},
     {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = size_holds},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
@@ -111,11 +103,8 @@ static const struct mluop_rule tensor_rules[] = {
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(MASK) | MLUOP_BIT(GRAD_MASK),
      .text = "N ho wo deformable_group*I*J"},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(BIAS), .text = "conv_group*P"},
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(OUTPUT),
-     .text = "N ho wo conv_group*P"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(BIAS), .text = "O"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = "N ho wo O"},
     {.check = CHECK_END}};
 
 const struct mluop_rule dcn_forward_factors[] = {{.check = CHECK_FUNCTION,

@@ -16,7 +16,7 @@ static bool check_images(struct mluop_call *call, const struct mluop_rule *rule,
                          mluOpStatus_t *status) {
   const struct mluop_tensor *input = &call->tensors[INPUT];
   if (input->desc->dim_nb > 0 && input->desc->dims[0] > 0) return true;
-  *status = mluop_fail(rule->status, call->api, "%s: %s, expected images", input->name,
+  *status = mluop_fail(rule->status, call->api, "%s: %s, expected 1 image or more", input->name,
                        input->desc->dim_nb > 0 ? "dim 0 is 0" : "has no dims");
   return false;
 }

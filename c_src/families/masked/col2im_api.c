@@ -57,7 +57,7 @@ static bool indices_below(const struct mluop_call *call, int tensor, const int32
   while (m < count && (uint32_t)indices[m] <= last) m++;
   if (m == count) return true;
   mluop_fail(BAD_PARAM, call->api,
-             "%s: row %" PRId64 " is %" PRId32 ", expected 0 to %" PRIu32 " (%c-1)",
+             "%s[%" PRId64 "] is %" PRId32 ", expected 0 to %" PRIu32 " (%c-1)",
              call->tensors[tensor].name, m, indices[m], last, extent);
   return false;
 }

@@ -20,8 +20,8 @@ static bool refuse(mluOpStatus_t *status, mluOpStatus_t value) {
 bool nms_boxes_hold(struct mluop_call *call, const struct mluop_rule *rule, mluOpStatus_t *status) {
   const struct mluOpTensorStruct *boxes = call->tensors[BOXES].desc;
   if (boxes->dim_nb != 2 && boxes->dim_nb != 3) {
-    return refuse(status, mluop_fail(rule->status, call->api, "boxes has %d dims, expected 2 or 3",
-                                     boxes->dim_nb));
+    return refuse(status, mluop_fail(rule->status, call->api, "boxes has %d %s, expected 2 or 3",
+                                     boxes->dim_nb, mluop_dims(boxes->dim_nb)));
   }
   const int planes = mluop_integer_of(call, "input_layout") == 1;
   const int last = boxes->dim_nb - 1;
@@ -65,8 +65,8 @@ bool nms_confidence_holds(struct mluop_call *call, const struct mluop_rule *rule
   if (confidence == NULL) return true;
   const int dims = call->tensors[BOXES].desc->dim_nb == 2 ? 1 : 3;
   if (confidence->dim_nb != dims) {
-    return refuse(status, mluop_fail(rule->status, call->api, "confidence has %d dims, expected %d",
-                                     confidence->dim_nb, dims));
+    return refuse(status, mluop_fail(rule->status, call->api, "confidence has %d %s, expected %d",
+                                     confidence->dim_nb, mluop_dims(confidence->dim_nb), dims));
   }
   if (dims == 3) bind(call, 'C', confidence->dims[1]);
   const int64_t expected[2] = {mluop_extent(call, 'B'), mluop_extent(call, 'N')};
@@ -76,7 +76,7 @@ bool nms_confidence_holds(struct mluop_call *call, const struct mluop_rule *rule
     return refuse(status, mluop_fail(rule->status, call->api,
                                      "confidence: dim %d is %" PRId64 ", expected %" PRId64 " (%s)",
                                      at[i], confidence->dims[at[i]], expected[i],
-                                     i == 0 ? "images of boxes" : "boxes"));
+                                     i == 0 ? "the images of boxes" : "the number of boxes"));
   }
   return true;
 }
@@ -89,10 +89,10 @@ bool nms_confidence_dtype_holds(struct mluop_call *call, const struct mluop_rule
   if (confidence == NULL || confidence->dtype == boxes->dtype) return true;
   const bool mixed = boxes->dim_nb == 2 && boxes->dtype == MLUOP_DTYPE_FLOAT;
   if (mixed && confidence->dtype == MLUOP_DTYPE_HALF) return true;
-  return refuse(
-      status,
-      mluop_fail(rule->status, call->api, "confidence: dtype is %s, expected %s as boxes has",
-                 mluop_dtype_name(confidence->dtype), mluop_dtype_name(boxes->dtype)));
+  return refuse(status,
+                mluop_fail(rule->status, call->api,
+                           "confidence: dtype is %s, expected %s, the dtype of boxes",
+                           mluop_dtype_name(confidence->dtype), mluop_dtype_name(boxes->dtype)));
 }
 
 /* Boxes of seven numbers give indices, whatever the descriptor says. */
@@ -112,9 +112,9 @@ bool nms_output_dtype_holds(struct mluop_call *call, const struct mluop_rule *ru
   if (gives_numbers(nms_mode(call))) {
     const mluOpDataType_t expected = call->tensors[BOXES].desc->dtype;
     if (dtype == expected) return true;
-    return refuse(
-        status, mluop_fail(rule->status, call->api, "output: dtype is %s, expected %s as boxes has",
-                           mluop_dtype_name(dtype), mluop_dtype_name(expected)));
+    return refuse(status, mluop_fail(rule->status, call->api,
+                                     "output: dtype is %s, expected %s, the dtype of boxes",
+                                     mluop_dtype_name(dtype), mluop_dtype_name(expected)));
   }
   if (dtype == MLUOP_DTYPE_INT32 || dtype == MLUOP_DTYPE_UINT32) return true;
   return refuse(status,
@@ -131,7 +131,7 @@ bool nms_mode_holds(struct mluop_call *call, const struct mluop_rule *rule, mluO
   }
   return refuse(status, mluop_fail(rule->status, call->api,
                                    "output_mode is %d with %" PRId64 " images and %" PRId64
-                                   " classes, expected 3 (BATCH_AND_CLASS), or one of each",
+                                   " classes, expected 3 (BATCH_AND_CLASS), or 1 image and 1 class",
                                    (int)nms_mode(call), images, classes));
 }
 
@@ -159,8 +159,8 @@ bool nms_output_holds(struct mluop_call *call, const struct mluop_rule *rule,
   const mluOpNmsOutputMode_t mode = nms_mode(call);
   const int dims = mode == MLUOP_NMS_OUTPUT_TARGET_INDICES ? 1 : 2;
   if (output->dim_nb != dims) {
-    return refuse(status, mluop_fail(rule->status, call->api, "output has %d dims, expected %d",
-                                     output->dim_nb, dims));
+    return refuse(status, mluop_fail(rule->status, call->api, "output has %d %s, expected %d",
+                                     output->dim_nb, mluop_dims(output->dim_nb), dims));
   }
   const int of_rows = mode == MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_2 ? 1 : 0;
   if (dims == 2 && output->dims[1 - of_rows] != columns[mode]) {
@@ -172,7 +172,7 @@ bool nms_output_holds(struct mluop_call *call, const struct mluop_rule *rule,
   if (output->dims[of_rows] < needed) {
     return refuse(status, mluop_fail(rule->status, call->api,
                                      "output: dim %d is %" PRId64 ", expected at least %" PRId64
-                                     " (results of all images and classes)",
+                                     " (the results of all images and classes)",
                                      of_rows, output->dims[of_rows], needed));
   }
   bind(call, 'L', output->dims[of_rows]);
@@ -188,7 +188,7 @@ bool nms_one_set_holds(struct mluop_call *call, const struct mluop_rule *rule,
   }
   if (dims == 2 && mluop_extent(call, 'V') == 4) return true;
   return refuse(status, mluop_fail(rule->status, call->api,
-                                   "boxes has %d dims and %d numbers a box, expected 2 dims and 4 "
-                                   "numbers",
+                                   "boxes has %d dims and %d numbers for each box, expected 2 dims "
+                                   "and 4 numbers",
                                    dims, (int)mluop_extent(call, 'V')));
 }

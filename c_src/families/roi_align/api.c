@@ -104,7 +104,7 @@ static bool map_is_there(struct mluop_call *call, const struct mluop_rule *rule,
   if (call->tensors[MAP].desc->element_num > 0) return true;
   const bool nothing = call->tensors[POOLED].desc->element_num == 0;
   *status = nothing ? SUCCESS
-                    : mluop_fail(rule->status, call->api, "%s is empty, expected elements",
+                    : mluop_fail(rule->status, call->api, "%s is empty, expected 1 element or more",
                                  call->tensors[MAP].name);
   return false;
 }

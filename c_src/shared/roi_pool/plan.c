@@ -217,9 +217,8 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
   const int64_t row = look(args, &image);
   if (row < args->shape.R) {
     *status = mluop_fail(BAD_PARAM, call->api,
-                         "%s: row %" PRId64 " is of image %g, expected one of %" PRId64
-                         " images, counted from 0",
-                         call->tensors[rois].name, row, (double)image, args->shape.N);
+                         "%s: row %" PRId64 ": image index is %g, expected 0 to %" PRId64 " (N-1)",
+                         call->tensors[rois].name, row, (double)image, args->shape.N - 1);
     return false;
   }
   void *scratch = mluop_scratch(call->handle, plan(call->handle, args));

@@ -20,8 +20,8 @@ _SIZES = {
     "scale_factor": 2,
 }
 _OBJECTS = {"carafe_desc": "Carafe dimNb kernel_size group_size scale_factor"}
-_MAP = "NHWC N H W group_size*C"
-_UPSCALED = "NHWC N scale_factor*H scale_factor*W group_size*C"
+_MAP = "NHWC N H W group_size|C"
+_UPSCALED = "NHWC N scale_factor*H scale_factor*W C"
 _MASKS = "NHWC N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
 
 OPERATORS = (

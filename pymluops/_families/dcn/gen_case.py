@@ -21,10 +21,10 @@ _PARAMETERS = Parameters(
 _OBJECTS = {
     "dcn_desc": "DCN dimNb pad stride dilation deformable_group conv_group im2col_step compute_type"
 }
-_MAP, _RESULT = "NHWC N H W conv_group*C", "NHWC N ho wo conv_group*P"
+_MAP, _RESULT = "NHWC N H W conv_group|C", "NHWC N ho wo co"
 _TAPS = "deformable_group*kh*kw"
 _OFFSET, _MASK = f"NHWC N ho wo {_TAPS}*2", f"NHWC N ho wo {_TAPS}"
-_FILTER, _BIAS = "NHWC conv_group*P kh kw C", "ARRAY conv_group*P"
+_FILTER, _BIAS = "NHWC conv_group|co kh kw C/conv_group", "ARRAY co"
 _OPTIONAL = frozenset({"mask", "bias", "grad_mask", "grad_bias"})
 _BOUNDS: dict[str, tuple[float, float | str]] = {"offset": (-2, 2), "mask": (0, 1)}
 _SIZES = {
@@ -32,7 +32,7 @@ _SIZES = {
     "H": 8,
     "W": 8,
     "C": 8,
-    "P": 8,
+    "co": 8,
     "kh": 3,
     "kw": 3,
     "dimNb": 4,
@@ -47,13 +47,17 @@ _SIZES = {
 
 
 def _result_size(sizes: Numbers) -> Numbers:
-    """Return ho and wo."""
+    """Return ho and wo, and the channels of a group."""
     pad, stride, dilation = sizes["pad"], sizes["stride"], sizes["dilation"]
     rest = (
         sizes["H"] + pad[0] + pad[1] - dilation[0] * (sizes["kh"] - 1) - 1,
         sizes["W"] + pad[2] + pad[3] - dilation[1] * (sizes["kw"] - 1) - 1,
     )
-    return {"ho": rest[0] // stride[0] + 1, "wo": rest[1] // stride[1] + 1}
+    return {
+        "ho": rest[0] // stride[0] + 1,
+        "wo": rest[1] // stride[1] + 1,
+        "C/conv_group": sizes["C"] // max(sizes["conv_group"], 1),
+    }
 
 
 def _kernel_size(values: Values) -> Numbers:
