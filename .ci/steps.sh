@@ -197,6 +197,7 @@ step_mutation() {
 }
 
 step_slow() {
+  extra dask
   python -m pytest -q -m slow
 }
 
