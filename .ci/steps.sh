@@ -15,15 +15,14 @@ asan|tools|C tests, operators and conformance with AddressSanitizer and Undefine
 mutation|tools|the conformance suite notices when checks are broken
 slow|tools|a family is dropped into a copy of the tree; more instruction sets where tests take long
 tsan|tools|C tests of threads with ThreadSanitizer
-gcc|tools|C tests, with every instruction set in one build
 clang|tools|C tests, compiled by Clang
 docs|tools|the documentation site, without a warning
 install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
 wheel|tools|sdist and manylinux wheel, alone and beside torch; the wheel is reproducible
 serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
 arm64|tools|C tests for arm64, emulated
-isas|gcc|C tests with every instruction set below the best
-cpus|gcc|C tests on CPUs that lack what this one has, emulated'
+isas|tests|C tests with every instruction set below the best
+cpus|tests|C tests on CPUs that lack what this one has, emulated'
 
 # get PACKAGE...: from apt, if .ci/run may install something.
 get() {
@@ -41,10 +40,10 @@ need() {
   command -v "$1" >/dev/null || get "${@:2}"
 }
 
-c_tests() { # PRESET [PYTEST ARGUMENTS]: the C tests, built by that preset
+c_tests() { # PRESET [PYTEST ARGUMENTS]: the C tests, built by that preset; by pip if it is empty
   local preset=$1
   shift
-  PYMLUOPS_TEST_PRESET=$preset python -m pytest -q tests/core/test_c.py "$@"
+  env ${preset:+PYMLUOPS_TEST_PRESET=$preset} python -m pytest -q tests/core/test_c.py "$@"
 }
 
 # -------------------------------------------------------------------------- the environment
@@ -134,10 +133,6 @@ step_docs() {
 
 # ------------------------------------------------------------------ compilers and processors
 
-step_gcc() {
-  c_tests dev
-}
-
 step_clang() {
   need clang clang
   c_tests clang
@@ -151,15 +146,15 @@ step_isas() {
   local isa
   for isa in $(python -c 'import pymluops; print(*pymluops.supported_isas()[1:])'); do
     echo "== $isa"
-    MLUOP_CPU_ISA=$isa ctest --test-dir build/dev --output-on-failure -E test_isa
+    MLUOP_CPU_ISA=$isa ctest --test-dir "$(echo build/cpython-*)" --output-on-failure -E test_isa
   done
 }
 
 step_cpus() {
   [[ $(uname -m) == x86_64 ]] || { echo "x86-64 only"; exit 77; }
   need qemu-x86_64 qemu-user
-  PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Nehalem" c_tests dev
-  PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Haswell" c_tests dev -k "isa or threads"
+  PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Nehalem" c_tests ""
+  PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Haswell" c_tests "" -k "isa or threads"
 }
 
 step_arm64() {

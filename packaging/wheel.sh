@@ -41,7 +41,7 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1700000000}
 
 raw=$tools/raw
 rm -rf "$raw"
-choices=(-C cmake.define.MLUOP_BUNDLE_OPENMP=ON)
+choices=(-C cmake.define.MLUOP_BUNDLE_OPENMP=ON -C cmake.define.MLUOP_WERROR=ON)
 if [[ $arm64 ]]; then
   # Headers of Python's stable ABI are the same on every machine with 64 bits.
   include=$(python -c 'import sysconfig; print(sysconfig.get_path("include"))')

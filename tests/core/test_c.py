@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the C tests once, and run each of their programs.
 
-The environment variable PYMLUOPS_TEST_PRESET names the CMake preset, such as asan. Without it only
-the best instruction set of this machine is built, which is quick: the NumPy tests run on all of
-them, and .ci/run builds these programs for all of them. PYMLUOPS_TEST_EMULATOR is a command that
-runs the programs of another machine.
+They link what pip has compiled, in its build folder: all instruction sets. The environment variable
+PYMLUOPS_TEST_PRESET names a CMake preset instead, such as asan, which compiles its own library;
+"quick" is taken where there is no such folder. PYMLUOPS_TEST_EMULATOR is a command that runs the
+programs of another machine.
 """
 
 import os
@@ -17,7 +17,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PRESET = os.environ.get("PYMLUOPS_TEST_PRESET", "quick")
+PIPS = ROOT / "build" / str(sys.implementation.cache_tag)
+PRESET = os.environ.get("PYMLUOPS_TEST_PRESET")
+if PRESET is None and not (PIPS / "CMakeCache.txt").exists():
+    PRESET = "quick"
 EMULATOR = os.environ.get("PYMLUOPS_TEST_EMULATOR", "").split()
 FOLDERS = ("c", "vector")
 PROGRAMS = sorted(p.stem for name in FOLDERS for p in (ROOT / "tests" / name).glob("test_*.c"))
@@ -27,15 +30,25 @@ PROGRAMS = sorted(p.stem for name in FOLDERS for p in (ROOT / "tests" / name).gl
 def c_tests() -> Path:
     """The folder of the built programs."""
     here = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
-    cmake = shutil.which("cmake", path=environment["PATH"])
+    path = f"{here}{os.pathsep}{os.environ['PATH']}"
+    cmake, ninja = (shutil.which(name, path=path) for name in ("cmake", "ninja"))
     assert cmake is not None, "the C tests need CMake: pip install '.[test]'"
-    for arguments in (["--preset", PRESET], ["--build", "--preset", PRESET]):
+    folder = ROOT / "build" / PRESET if PRESET else PIPS
+    # pip's own Ninja may be gone.
+    own = ["-S", ".", "-B", folder, "-DMLUOP_BUILD_TESTS=ON", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
+    for arguments in (
+        ["--preset", PRESET] if PRESET else own,
+        ["--build", folder, "--target", "c_tests"],
+    ):
         done = subprocess.run(
-            [cmake, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+            [cmake, *arguments],
+            cwd=ROOT,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-    return ROOT / "build" / PRESET / "tests/c"
+    return folder / "tests/c"
 
 
 def run(program: Path, **environment: str) -> None:
@@ -69,6 +82,21 @@ def ways() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("way", ways())
-def test_every_way_gives_the_values_of_the_plain_loops(c_tests: Path, way: str) -> None:
-    run(c_tests / "test_values", MLUOP_CPU_KERNEL=way)
+def settings() -> list[str]:
+    """All of these ways, in as few settings of MLUOP_CPU_KERNEL as its length allows."""
+    made: list[list[str]] = []
+    for way in ways():
+        operator = way.partition("=")[0] + "="
+        for taken in made:
+            mixed = any(other.startswith(operator) for other in taken)
+            if not mixed and len(";".join([*taken, way])) < 128:
+                taken.append(way)
+                break
+        else:
+            made.append([way])
+    return [";".join(taken) for taken in made]
+
+
+@pytest.mark.parametrize("ways", settings())
+def test_every_way_gives_the_values_of_the_plain_loops(c_tests: Path, ways: str) -> None:
+    run(c_tests / "test_values", MLUOP_CPU_KERNEL=ways)
