@@ -86,7 +86,8 @@ extern "C" {
 /**
  * What a function returns. This library returns SUCCESS, ALLOC_FAILED, BAD_PARAM (the arguments
  * contradict the contract or each other), NOT_SUPPORTED (the arguments are legal, but beyond a
- * limit), and ARCH_MISMATCH (from mluOpCreate only). The other values are part of the API.
+ * limit), ARCH_MISMATCH (from mluOpCreate only), and EXECUTION_FAILED (only from an operator that
+ * mluOpCpuSetInterruptCheck has ended). The other values are part of the API.
  */
 typedef enum {
   MLUOP_STATUS_SUCCESS = 0,

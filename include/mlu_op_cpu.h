@@ -104,6 +104,40 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_
 mluOpStatus_t MLUOP_WIN_API mluOpCpuGetNumThreads(mluOpHandle_t handle, int *num_threads);
 
 /**
+ * Decides whether a running operator continues.
+ *
+ * @param user_data  The pointer given to mluOpCpuSetInterruptCheck.
+ *
+ * It is called on the thread that called the operator, with the floating-point state of that
+ * thread. It must return. It may call every function of this library, but must not use the handle
+ * of the operator that asks.
+ *
+ * @return 0 to continue; any other value to end the operator.
+ */
+typedef int (*mluOpCpuInterruptCheck_t)(void *user_data);
+
+/**
+ * Sets a function that ends long calls, for example after Ctrl-C. Operators called with this handle
+ * ask it while they run. When it returns another value than 0, the operator leaves the rest of its
+ * work undone and returns MLUOP_STATUS_EXECUTION_FAILED. The contents of the outputs are then
+ * undefined. Nothing else has changed, and the handle can be used as before.
+ *
+ * @param handle     The handle. No operator may run with it meanwhile.
+ * @param check      The function; NULL, the initial state: operators ask no function.
+ * @param user_data  A pointer that is passed to the function.
+ * @param interval   The time in milliseconds after which a call asks for the first time, and then
+ *                   again; so short calls do not ask. If the answer takes long, the call asks up to
+ *                   ten times less often. 0 asks between all items of the work, for tests.
+ *
+ * An answer takes effect after some milliseconds. The check changes no result.
+ *
+ * @return MLUOP_STATUS_BAD_PARAM for a NULL handle or a negative interval.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuSetInterruptCheck(mluOpHandle_t handle,
+                                                      mluOpCpuInterruptCheck_t check,
+                                                      void *user_data, int interval);
+
+/**
  * Ends the OpenMP threads that wait for the next parallel region of the calling thread, for example
  * before a leak check or a fork. The application uses the same threads: the data that it keeps in
  * them (threadprivate) is lost. No other function ends threads, not even mluOpDestroy. The next

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from pymluops._interrupts import watch
 from pymluops._scalars import c_int, shown
 from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
 from pymluops.errors import NotInitializedError, bad_type, check, interrupts
@@ -32,6 +33,7 @@ def _create(num_threads: int, mode: AtomicsMode) -> CData:
     handle = ffi.gc(out[0], lib.mluOpDestroy)
     check(lib.mluOpCpuSetNumThreads(handle, num_threads), "mluOpCpuSetNumThreads")
     check(lib.mluOpSetAtomicsMode(handle, mode), "mluOpSetAtomicsMode")
+    watch(handle)
     return handle
 
 
@@ -70,11 +72,12 @@ class Handle:
     [[[[1.0, 2.0]]]]
     """
 
-    __slots__ = ("__weakref__", "_atomics", "_cdata", "_fork", "_lock", "_num_threads")
+    __slots__ = ("__weakref__", "_atomics", "_cdata", "_fork", "_lock", "_num_threads", "_running")
 
     def __init__(self, *, num_threads: int = 0, atomics: bool = False) -> None:
         self._fork = _forks
         self._lock = threading.RLock()
+        self._running = False
         self._num_threads = c_int("mluOpCpuSetNumThreads", "num_threads", num_threads)
         self._atomics = _atomics_mode(atomics)
         self._cdata: CData | None = _create(self._num_threads, self._atomics)
@@ -89,6 +92,7 @@ class Handle:
                 ffi.gc(self._cdata, None)
                 self._cdata = fresh
             self._lock = threading.RLock()
+            self._running = False
             self._fork = _forks  # last: until then whoever wants the lock waits here
 
     @property
@@ -110,6 +114,15 @@ class Handle:
         if self._cdata is None:
             message = f"[{function}] handle: closed, expected an open one"
             raise NotInitializedError(Status.NOT_INITIALIZED, function, message)
+        if self._running and self._lock.acquire(blocking=False):
+            # No other thread has a call, so this is a signal handler that runs during one of its
+            # own thread. That call keeps the C handle.
+            try:
+                if self._running:
+                    self._cdata = _create(self._num_threads, self._atomics)
+                    self._running = False
+            finally:
+                self._lock.release()
         return self._cdata
 
     def invoke(self, function: str, arguments: Sequence[Any]) -> None:
@@ -118,9 +131,13 @@ class Handle:
             self._notice_fork()
         with self._lock:
             cdata = self._cdata
-            if cdata is None:
+            if cdata is None or self._running:
                 cdata = self.cdata_for(function)
-            status = getattr(lib, function)(cdata, *arguments)
+            self._running = True
+            try:
+                status = getattr(lib, function)(cdata, *arguments)
+            finally:
+                self._running = False
         if status or interrupts:
             check(status, function)
 
@@ -132,9 +149,7 @@ class Handle:
     def close(self) -> None:
         """Free the handle; a second call does nothing."""
         with self.lock:
-            if self._cdata is not None:
-                ffi.release(self._cdata)
-                self._cdata = None
+            self._cdata = None  # freed with the last use: a call may run with it, see _stand_in
 
     def __enter__(self) -> Self:
         self.cdata_for("Handle.__enter__")

@@ -27,9 +27,12 @@ typedef ... *cnrtQueue_t;
 #define MLUOP_DIM_MAX ...
 """
 
-# The log callback: a C function whose body is Python, so that no callback is made at run time.
+# The log callback, and the question of long calls: C functions whose body is Python, so that no
+# callback is made at run time.
 AFTER = """
 extern "Python" void pymluops_log(mluOpCpuLogLevel_t level, const char *message, void *user_data);
+extern "Python" int pymluops_ask(void *nothing);
+int pymluops_interrupted(void *main_thread);
 
 const char *pymluops_library_file(void);
 void pymluops_advise_huge_pages(void *memory, size_t bytes);
@@ -38,9 +41,11 @@ extern const char *const pymluops_build_id;
 
 # The file that the loader took the library from, which need not be the one installed beside the
 # module; advice for the whole pages of memory that we have allocated, with no promise; what the
-# module was built from (pymluops/_build_id.py).
+# module was built from (pymluops/_build_id.py); what long calls ask, which only the main thread of
+# Python can answer: its pthread_t as an address, as threading has it as a number.
 OURS = """
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,6 +62,10 @@ static void pymluops_advise_huge_pages(void *memory, size_t bytes) {
 #endif
 }
 extern const char *const pymluops_build_id;
+static int pymluops_ask(void *nothing);
+static int pymluops_interrupted(void *main_thread) {
+  return (uintptr_t)pthread_self() == (uintptr_t)main_thread ? pymluops_ask(NULL) : 0;
+}
 """
 
 

@@ -275,6 +275,11 @@ int64_t mluop_tensor_bytes(const struct mluop_call *call) {
   return bytes;
 }
 
+mluOpStatus_t mluop_fail_interrupted(const struct mluop_call *call) {
+  return mluop_fail(MLUOP_STATUS_EXECUTION_FAILED, call->api,
+                    "interrupted, what the outputs hold is undefined");
+}
+
 mluOpStatus_t mluop_no_scratch(const struct mluop_call *call) {
   return mluop_fail(MLUOP_STATUS_ALLOC_FAILED, call->api, "not enough memory for temporary data");
 }

@@ -185,10 +185,15 @@ extern int mluop_gen_case_mode; /* 0, or see enum mluop_case_mode */
 void mluop_begin_case(struct mluop_call *call);
 void mluop_end_case(const struct mluop_call *call);
 
+/* The status of a call that has been interrupted; leaves the message. */
+mluOpStatus_t mluop_fail_interrupted(const struct mluop_call *call);
+
 /* What an operator returns once its outputs are written: they go into its case, if there is one. */
 static inline mluOpStatus_t mluop_end_call(const struct mluop_call *call, mluOpStatus_t status) {
-  if (call->captured_at != 0 && status == SUCCESS) mluop_end_case(call);
-  return status;
+  if (status != SUCCESS) return status;
+  if (mluop_is_stopped(&call->handle->interrupt)) return mluop_fail_interrupted(call);
+  if (call->captured_at != 0) mluop_end_case(call);
+  return SUCCESS;
 }
 
 static inline int64_t mluop_extent(const struct mluop_call *call, char letter) {

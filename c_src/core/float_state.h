@@ -17,8 +17,12 @@ struct mluop_float_state {
 #include <xmmintrin.h>
 
 /* Control and flags are one register here. */
+static inline struct mluop_float_state mluop_floats(void) {
+  return (struct mluop_float_state){_mm_getcsr(), 0};
+}
+
 static inline struct mluop_float_state mluop_enter_floats(void) {
-  const struct mluop_float_state found = {_mm_getcsr(), 0};
+  const struct mluop_float_state found = mluop_floats();
   _mm_setcsr(0x1f80);
   return found;
 }
@@ -29,10 +33,15 @@ static inline void mluop_leave_floats(struct mluop_float_state found) {
 
 #elif defined(__aarch64__)
 
-static inline struct mluop_float_state mluop_enter_floats(void) {
+static inline struct mluop_float_state mluop_floats(void) {
   struct mluop_float_state found;
   __asm__ volatile("mrs %0, fpcr" : "=r"(found.control));
   __asm__ volatile("mrs %0, fpsr" : "=r"(found.flags));
+  return found;
+}
+
+static inline struct mluop_float_state mluop_enter_floats(void) {
+  const struct mluop_float_state found = mluop_floats();
   __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)) : "memory");
   return found;
 }

@@ -163,6 +163,7 @@ static void free_scratch(mluOpHandle_t handle) {
 }
 
 void mluop_begin_call(mluOpHandle_t handle) {
+  mluop_begin_interruptible(&handle->interrupt);
   if (handle->scratch_size <= SMALL_SCRATCH) return;
   if (handle->small_calls++ >= SMALL_CALLS) free_scratch(handle);
 }

@@ -15,6 +15,7 @@
 #pragma GCC visibility pop
 
 #include "core/arena.h"
+#include "core/interrupt.h"
 #include "core/kernel.h"
 
 struct mluOpContext {
@@ -31,7 +32,8 @@ struct mluOpContext {
   int64_t cache_share; /* see mluop_exceeds_caches */
   void *scratch;       /* see mluop_scratch */
   size_t scratch_size;
-  int small_calls;       /* in a row: see mluop_begin_call */
+  int small_calls; /* in a row: see mluop_begin_call */
+  struct mluop_interrupt interrupt;
   char forced_ways[128]; /* MLUOP_CPU_KERNEL */
 };
 
@@ -123,12 +125,15 @@ struct mluop_job {
   int64_t count; /* the kernel is called on disjoint ranges that make up [0, count) */
   int64_t grain; /* items that are worth waking a thread for: see mluop_grain */
   enum mluop_schedule schedule;
+  int64_t unit;          /* items that are done between two looks at the clock, at first and at
+                            least: see mluop_unit; 0: what `grain` says of them */
   size_t scratch_bytes;  /* that each thread needs: see mluop_reserve, which sets what follows */
   void *scratch;         /* thread t of the job works in scratch + t * scratch_stride */
   size_t scratch_stride; /* a multiple of 64 */
 };
 
-/* Runs a job to its end, in the floating-point state that a program starts with. What an item
+/* Runs a job to its end, in the floating-point state that a program starts with. If the call is
+   interrupted (mluop_is_stopped), items are left undone: nothing may depend on them. What an item
    computes must not depend on the range it came in: that makes results independent of the number of
    threads. */
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
@@ -142,10 +147,16 @@ static inline int64_t mluop_div_up(int64_t a, int64_t b) { return a / b + (a % b
 
 /* Costs are times of one thread, in picoseconds. */
 enum { MLUOP_NANOSECOND = 1000, MLUOP_SHARE_COST = 20000 * MLUOP_NANOSECOND };
+static const int64_t MLUOP_UNIT_COST = (int64_t)4000000 * MLUOP_NANOSECOND;
 
 /* Items that are worth waking a thread for: as many as take MLUOP_SHARE_COST, but one at least. */
 static inline int64_t mluop_grain(int64_t item_cost) {
   return mluop_max(1, MLUOP_SHARE_COST / mluop_max(1, item_cost));
+}
+
+/* Items that are worth a start of the kernel, and that take no longer than an interrupt may. */
+static inline int64_t mluop_unit(int64_t item_cost) {
+  return mluop_max(1, MLUOP_UNIT_COST / mluop_max(1, item_cost));
 }
 
 /* The threads that a job is run by, at most. */

@@ -2,6 +2,7 @@
 #ifndef MLUOP_CORE_KERNEL_H_
 #define MLUOP_CORE_KERNEL_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__ + 0 > 0
@@ -13,6 +14,11 @@
    uninitialised, as large as its job asked for. What an item computes does not depend on the range
    that it came in. */
 typedef void mluop_kernel(const void *args, int64_t begin, int64_t end, void *scratch);
+
+/* Whether the call that a kernel works for ends: its results do not matter any more. For items that
+   may take longer than some milliseconds. */
+struct mluop_interrupt;
+bool mluop_interrupted(struct mluop_interrupt *interrupt);
 
 /* The source of a kernel is built once for each instruction set, with MLUOP_ISA set to its name.
    MLUOP_VARIANT(thing_forward) is then mluop_thing_forward_avx2, and so on. */

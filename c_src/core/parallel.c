@@ -10,9 +10,6 @@
    run: milliseconds. After a team has been waited for in vain, short jobs (shorter than the wait)
    are run by the calling thread alone, ten times as long as the wait was. So waiting costs a tenth
    of the time, roughly, whatever else the machine does. */
-#define _POSIX_C_SOURCE 200809L
-#include <time.h>
-
 #include "float_state.h"
 #include "internal.h"
 #include "threads.h"
@@ -35,54 +32,103 @@ struct share {
 };
 
 struct run {
+  mluOpHandle_t handle;
   const struct mluop_job *job;
   int workers, shares;
-  int64_t step; /* items in a block */
+  int64_t step;             /* items in a block */
+  struct mluop_watch watch; /* if the handle has somebody to ask */
   struct share share[MOST_SHARES];
 };
-
-static int64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* Where share `index` of `count` begins; one with the index `count` would begin at the end. */
 static int64_t share_begin(const struct mluop_job *job, int64_t index, int64_t count) {
   return index * (job->count / count) + mluop_min(index, job->count % count);
 }
 
-static bool take_blocks(struct run *run, int index, void *scratch) {
-  const struct mluop_job *job = run->job;
-  const int64_t end = share_begin(job, index + 1, run->shares);
+/* What a thread does its part of a job with. */
+struct worker {
+  const struct mluop_job *job;
+  struct mluop_interrupt *interrupt;
+  struct mluop_pace pace;
+  void *scratch;
+};
+
+/* Blocks of jobs with uneven items may be longer than their costs say, and begin at any item. */
+static int64_t unit_of(const struct mluop_job *job) {
+  if (job->unit > 0) return job->unit;
+  return job->schedule == MLUOP_STATIC ? MLUOP_UNIT_COST / MLUOP_SHARE_COST * job->grain
+                                       : job->grain;
+}
+
+static struct worker worker_for(mluOpHandle_t handle, const struct mluop_job *job, int index) {
+  struct worker self = {.job = job, .interrupt = &handle->interrupt, .scratch = job->scratch};
+  if (job->scratch != NULL) {
+    self.scratch = (char *)job->scratch + (size_t)index * job->scratch_stride;
+  }
+  if (self.interrupt->check != NULL) {
+    self.pace = mluop_first_pace(self.interrupt, unit_of(job));
+  }
+  return self;
+}
+
+/* Does items [begin, end), piece by piece if somebody is to be asked. False if the call ends. */
+static bool do_items(struct worker *self, int64_t begin, int64_t end) {
+  const struct mluop_job *job = self->job;
+  if (self->interrupt->check == NULL) {
+    job->kernel(job->args, begin, end, self->scratch);
+    return true;
+  }
+  while (begin < end) {
+    if (self->pace.left <= 0 && mluop_look(self->interrupt, &self->pace)) return false;
+    const int64_t stop = mluop_piece_end(&self->pace, begin, end);
+    job->kernel(job->args, begin, stop, self->scratch);
+    self->pace.left -= stop - begin;
+    begin = stop;
+  }
+  return true;
+}
+
+static bool take_blocks(struct run *run, int index, struct worker *self) {
+  const int64_t end = share_begin(run->job, index + 1, run->shares);
   int64_t *next = &run->share[index].next;
   bool any = false;
   while (__atomic_load_n(next, __ATOMIC_RELAXED) < end) {
     const int64_t begin = __atomic_fetch_add(next, run->step, __ATOMIC_RELAXED);
     if (begin >= end) break;
-    job->kernel(job->args, begin, mluop_min(begin + run->step, end), scratch);
     any = true;
+    if (!do_items(self, begin, mluop_min(begin + run->step, end))) break;
   }
   return any;
 }
 
-static void work(void *data, int worker) {
-  struct run *run = data;
-  if (worker >= run->workers) return;
-  char *scratch = run->job->scratch;
-  if (scratch != NULL) scratch += (size_t)worker * run->job->scratch_stride;
-  const struct mluop_float_state found = mluop_enter_floats();
+/* Takes blocks of all shares. */
+static void take_shares(struct run *run, int index) {
+  struct worker self = worker_for(run->handle, run->job, index);
   bool any = false;
   for (int i = 0; i < run->shares; i++) {
-    any |= take_blocks(run, (worker + i) % run->shares, scratch);
+    any |= take_blocks(run, (index + i) % run->shares, &self);
   }
-  mluop_leave_floats(found);
-  if (any) __atomic_store_n(&run->share[worker % run->shares].done_at, now(), __ATOMIC_RELAXED);
+  if (!any) return;
+  __atomic_store_n(&run->share[index % run->shares].done_at, mluop_now(), __ATOMIC_RELAXED);
 }
 
-static void run_alone(const struct mluop_job *job) {
+static void work(void *data, int index) {
+  struct run *run = data;
+  if (index >= run->workers) return;
+  struct mluop_interrupt *interrupt = &run->handle->interrupt;
+  const bool watched = interrupt->check != NULL;
+  if (watched && index > 0) mluop_begin_work(&run->watch);
   const struct mluop_float_state found = mluop_enter_floats();
-  job->kernel(job->args, 0, job->count, job->scratch);
+  take_shares(run, index);
+  if (watched && index == 0) mluop_watch_others(interrupt, &run->watch);
+  mluop_leave_floats(found);
+  if (watched && index > 0) mluop_end_work(&run->watch);
+}
+
+static void run_alone(mluOpHandle_t handle, const struct mluop_job *job) {
+  const struct mluop_float_state found = mluop_enter_floats();
+  struct worker self = worker_for(handle, job, 0);
+  do_items(&self, 0, job->count);
   mluop_leave_floats(found);
 }
 
@@ -96,7 +142,7 @@ static bool too_short(mluOpHandle_t handle, int64_t blocks, int team) {
 
 /* How long the calling thread has waited for workers that had nothing to do. */
 static int64_t waited_in_vain(const struct run *run) {
-  const int64_t end = now();
+  const int64_t end = mluop_now();
   int64_t done_at = run->share[0].done_at;
   if (end - done_at < LATE_NANOSECONDS) return 0;
   for (int i = 1; i < run->shares; i++) done_at = mluop_max(done_at, run->share[i].done_at);
@@ -105,6 +151,7 @@ static int64_t waited_in_vain(const struct run *run) {
 
 static bool run_together(mluOpHandle_t handle, const struct mluop_job *job, int workers, int team) {
   struct run run; /* not cleared: most shares are not used */
+  run.handle = handle;
   run.job = job;
   run.workers = workers;
   run.shares = job->schedule == MLUOP_DYNAMIC ? 1 : (int)mluop_min(workers, MOST_SHARES);
@@ -113,6 +160,7 @@ static bool run_together(mluOpHandle_t handle, const struct mluop_job *job, int 
     run.share[i].next = share_begin(job, i, run.shares);
     run.share[i].done_at = 0;
   }
+  if (handle->interrupt.check != NULL) mluop_start_watch(&run.watch);
   if (!mluop_run_team(work, &run, team)) return false;
   const int64_t late = waited_in_vain(&run);
   if (late >= LATE_NANOSECONDS) {
@@ -127,12 +175,12 @@ int mluop_num_threads(mluOpHandle_t handle) {
 }
 
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
-  if (job->count <= 0) return;
+  if (job->count <= 0 || mluop_is_stopped(&handle->interrupt)) return;
   const int64_t blocks = mluop_div_up(job->count, job->grain);
   const int workers = (int)mluop_workers(handle, job);
   if (workers > 1) {
     const int team = mluop_team_size(workers, handle->most_threads);
     if (!too_short(handle, blocks, team) && run_together(handle, job, workers, team)) return;
   }
-  run_alone(job);
+  run_alone(handle, job);
 }

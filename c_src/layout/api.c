@@ -175,5 +175,5 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
                                 .grain = mluop_grain(moved / count * BYTE_COST),
                                 .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
-  return MLUOP_STATUS_SUCCESS;
+  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
 }

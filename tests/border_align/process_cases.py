@@ -58,3 +58,12 @@ RACES = {
         "def call():\n    p.border_align_forward(x, boxes, pool_size=10, out=(out, steps))\n"
     ),
 }
+
+# Calls that take tens of seconds where nothing ends them.
+LONG = {
+    "border_align_forward": (
+        "x, boxes = ones(4, 64, 64, 1024), np.tile(np.float32([0, 0, 63, 63]), (4, 4096, 1))\n"
+        "def call():\n"
+        "    p.border_align_forward(x, boxes, pool_size=4000)\n"
+    ),
+}

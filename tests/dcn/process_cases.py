@@ -108,3 +108,18 @@ RACES = {
     "    p.deform_conv_backward_weight(x, offset, mask, grad_output=g, kernel_size=3, pad=1,\n"
     "                                  out=outs)\n",
 }
+
+LARGE_CALL = (
+    "x, offset = ones(16, 64, 64, 512), np.full((16, 64, 64, 98), 0.25, np.float32)\n"
+    "weight = ones(512, 7, 7, 512)\n"
+)
+
+# Calls that take tens of seconds where nothing ends them.
+LONG = {
+    "deform_conv_forward": LARGE_CALL
+    + "def call():\n    p.deform_conv_forward(x, offset, weight, pad=3)\n",
+    "deform_conv_backward_data": LARGE_CALL
+    + "def call():\n    p.deform_conv_backward_data(x, offset, weight, grad_output=x, pad=3)\n",
+    "deform_conv_backward_weight": LARGE_CALL + "def call():\n"
+    "    p.deform_conv_backward_weight(x, offset, grad_output=x, kernel_size=7, pad=3)\n",
+}

@@ -77,3 +77,17 @@ RACES = {
     "    p.deform_roi_pool_backward(grad_output=g, input=x, rois=rois, pooled_height=2,\n"
     "                               pooled_width=2, sampling_ratio=2, out=(out, None))\n",
 }
+
+# Calls that take tens of seconds where nothing ends them.
+LONG = {
+    name: (
+        "x, rois = ones(1, 256, 256, 256), np.tile(np.float32([0, 0, 0, 255, 255]), (1000, 1))\n"
+        "g, offset = ones(1000, 7, 7, 256), np.zeros((1000, 2, 7, 7), np.float32)\n"
+        "size = dict(pooled_height=7, pooled_width=7)\n"
+        f"def call():\n    p.{name}(**size, {arguments})\n"
+    )
+    for name, arguments in {
+        "deform_roi_pool_forward": "input=x, rois=rois, offset=offset",
+        "deform_roi_pool_backward": "grad_output=g, input=x, rois=rois, offset=offset",
+    }.items()
+}

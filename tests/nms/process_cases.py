@@ -32,3 +32,14 @@ def call():
 """
     for method in ("hard", "linear", "gaussian")
 }
+
+# Calls that take tens of seconds where nothing ends them.
+LONG = {
+    f"nms, {method}": BOXES + "b, s = boxes_in(30000, 300000), random.random(300000)\n"
+    f"def call():\n    p.nms(b, s.astype(np.float32), {arguments}, method={method!r})\n"
+    for method, arguments in {
+        "hard": "iou_threshold=0.1",
+        "linear": "iou_threshold=0.1",
+        "gaussian": "iou_threshold=0.1",
+    }.items()
+}

@@ -15,6 +15,10 @@ enum {
 
 enum { SHARES_PER_THREAD = 8 };
 
+/* Of borders that are worth putting a list in order, at most; lines worth one that is done twice.
+ */
+enum { UNIT_NANOSECONDS = 20000000, UNIT_LINES = 8 };
+
 /* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
 enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
 
@@ -62,8 +66,11 @@ static void plan_forward(void *vargs, mluOpHandle_t machine, struct mluop_job *j
   args->plan.stream = args->plan.large && can_stream(shape, args->rows_out, args->argmax_out);
   args->plan.lines = 2;
   job->count = shape->N * shape->K * 4;
-  job->grain = mluop_grain(BORDER_COST + samples * shape->C * SAMPLE_COST);
+  const int64_t cost = BORDER_COST + samples * shape->C * SAMPLE_COST;
+  job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
+  const int64_t lists = 1 + shape->K * (cost / MLUOP_NANOSECOND) / UNIT_NANOSECONDS;
+  job->unit = mluop_div_up(shape->K, lists);
   /* A thread orders the lists that it comes to, unless threads would have to share them. */
   args->plan.own_orders = mluop_workers(machine, job) <= shape->N * 4;
 }
@@ -94,7 +101,9 @@ static void plan_backward(void *vargs, mluOpHandle_t machine, struct mluop_job *
   args->plan.lines = 4;
   job->count = 2 * (shape->H + shape->W) * args->plan.blocks * shape->N;
   const int64_t fair = job->count / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(machine));
-  job->grain = mluop_max(fair, mluop_grain(elements / job->count * GRADIENT_COST));
+  const int64_t cost = elements / job->count * GRADIENT_COST;
+  job->unit = mluop_max(UNIT_LINES, mluop_unit(cost));
+  job->grain = mluop_max(fair, mluop_grain(cost));
   job->schedule = MLUOP_OWN_FIRST;
 }
 

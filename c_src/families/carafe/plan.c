@@ -35,9 +35,10 @@ static void plan_job(struct carafe_forward_args *args, mluOpHandle_t machine,
   const struct carafe_shape *a = &args->shape;
   const int64_t taps = a->S * a->S * a->K * a->K;
   job->count = carafe_items(a, &args->plan);
-  job->grain =
-      mluop_grain(args->plan.columns * taps * carafe_block_floats(&args->plan) * PRODUCT_COST);
+  const int64_t cost = args->plan.columns * taps * carafe_block_floats(&args->plan) * PRODUCT_COST;
+  job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
+  job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
   job->scratch_bytes = arena.used;
 }
 

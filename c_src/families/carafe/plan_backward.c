@@ -35,9 +35,11 @@ static void plan_items(const struct carafe_backward_args *args, size_t scratch_b
   const int64_t strips = a->N * mluop_div_up(a->H, plan->rows) * mluop_div_up(a->W, plan->columns) *
                          mluop_div_up(a->G, plan->groups);
   const int64_t products = plan->columns * plan->groups * a->C * a->S * a->S * a->K * a->K;
+  const int64_t cost = products * PRODUCT_COST;
   job->count = strips * plan->rows;
-  job->grain = mluop_grain(products * PRODUCT_COST);
+  job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
+  job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
   job->scratch_bytes = scratch_bytes;
 }
 

@@ -32,7 +32,8 @@ static mluOpStatus_t run(struct mluop_call *call, const struct mluop_rule *facto
                          const struct dcn_data *data, run_function *function) {
   mluOpStatus_t status;
   if (!dcn_call_holds(call, factors, &status)) return status;
-  struct dcn_args args = {.shape = shape_of(call), .data = *data};
+  struct dcn_args args = {
+      .shape = shape_of(call), .data = *data, .interrupt = &call->handle->interrupt};
   if (!function(call->handle, &args)) return mluop_no_scratch(call);
   return mluop_end_call(call, SUCCESS);
 }

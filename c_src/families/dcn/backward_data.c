@@ -244,7 +244,9 @@ void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t 
     const struct dcn_unit unit = dcn_unit(a, item % dcn_units(a));
     const int64_t image = wave->image + item / dcn_units(a);
     if (wave->begin == 0) clear(a, &unit, image);
-    for (int64_t i = wave->begin; i < wave->end; i++) block_of_pixels(a, &unit, image, i, &m);
+    for (int64_t i = wave->begin; i < wave->end && !mluop_interrupted(a->interrupt); i++) {
+      block_of_pixels(a, &unit, image, i, &m);
+    }
     const int last = wave->end == dcn_image_blocks(a);
     if (last && a->shape.is_half) store_halves(a, &unit, image);
   }

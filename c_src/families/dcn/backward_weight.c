@@ -39,7 +39,7 @@ static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t 
                       .c_stride = all,
                       .rows = block->depth + with_bias,
                       .columns = count};
-  for (int64_t i = first; i < end; i++, p.add = 1) {
+  for (int64_t i = first; i < end && !mluop_interrupted(a->interrupt); i++, p.add = 1) {
     block->pixels = dcn_pixels(a, i);
     p.depth = dcn_count(&block->pixels);
     pack_grads(a, block, block->group * all + output, count, m->grads);

@@ -3,6 +3,7 @@
 #define MLUOP_FAMILIES_DCN_JOB_H_
 
 #include "core/arena.h"
+#include "core/kernel.h"
 #include "shared/product_size.h"
 
 /* The tensors of a call, by the letters of the contract. */
@@ -46,6 +47,7 @@ struct dcn_args {
   struct dcn_data data;
   struct dcn_plan plan;
   struct dcn_wave wave;
+  struct mluop_interrupt *interrupt;
   float *filter;   /* packed */
   float *sums;     /* backward weight: the sums of each part; half backward data: grad_input */
   float *partials; /* backward data: of each unit and sample in the wave, three sums */

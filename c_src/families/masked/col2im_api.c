@@ -87,8 +87,10 @@ static void share_out(const struct masked_col2im_args *args, struct mluop_job *j
   const int64_t parts = args->by_channel ? 1 : args->chunks;
   const int64_t plane_bytes = args->call.H * args->call.W * args->call.element_size;
   job->count = args->call.C * parts;
-  job->grain = mluop_grain(plane_bytes / parts * BYTE_COST);
+  const int64_t cost = plane_bytes / parts * BYTE_COST;
+  job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
+  job->unit = mluop_max(CHANNELS_PER_THREAD, mluop_unit(cost));
 }
 
 static void plan_sorted(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {

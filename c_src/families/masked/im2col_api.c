@@ -115,12 +115,13 @@ static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
     items *= args->chunks;
     cost /= args->chunks;
   }
-  const struct mluop_job job = {
-      .kernel = masked_im2col_forward[handle->isa],
-      .args = args,
-      .count = items,
-      .grain = mluop_grain(cost * (sparse ? SPARSE_BYTE_COST : BYTE_COST)),
-      .schedule = MLUOP_STATIC};
+  cost *= sparse ? SPARSE_BYTE_COST : BYTE_COST;
+  const struct mluop_job job = {.kernel = masked_im2col_forward[handle->isa],
+                                .args = args,
+                                .count = items,
+                                .grain = mluop_grain(cost),
+                                .schedule = MLUOP_STATIC,
+                                .unit = mluop_max(CHANNELS_PER_THREAD, mluop_unit(cost))};
   mluop_parallel_for(handle, &job);
 }
 

@@ -148,7 +148,7 @@ int64_t MLUOP_VARIANT(nms_select_hard)(const struct nms_set *set, char *memory) 
   struct kept_boxes kept;
   start(&kept, rule, most, set->grid_at_once, memory);
   int64_t count = 0;
-  for (int64_t i = 0; i < candidates && count < most; i++) {
+  for (int64_t i = 0; i < candidates && count < most && !nms_ends(set, i); i++) {
     const int32_t number = order[i].box;
     const struct nms_box box = nms_read_box(set->form, set->boxes, number);
     const struct nms_candidate_box c = {box, nms_area(box, rule->extra), nms_label(set, number)};

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/kernel.h"
+
 /* A set is what is selected from at a time: the boxes of one image with the scores of one class.
    Sets are the items of a job; a set is done by one thread. */
 
@@ -31,17 +33,21 @@ struct nms_rule {
   int64_t limit; /* boxes selected from a set at most */
 };
 
+/* Selections between two questions whether the call has been interrupted. */
+enum { NMS_QUESTION = 64 };
+
 struct nms_args {
   const struct nms_form *form;
   const struct nms_rule *rule;
   const void *boxes, *scores;
   const int32_t *labels; /* [n]: boxes of different labels never meet; NULL: all may meet */
-  bool grid_at_once;     /* of hard selection: no list comes before the grid */
-  int64_t first;         /* item i is the set first + i; for it, there are: */
-  int64_t room;          /* room for so many results, */
-  int32_t *kept;         /* [items, room]: the boxes selected, in order, */
-  float *scores_out;     /* [items, room]: their scores at selection, */
-  int64_t *counts;       /* [items]: how many they are */
+  struct mluop_interrupt *interrupt;
+  bool grid_at_once; /* of hard selection: no list comes before the grid */
+  int64_t first;     /* item i is the set first + i; for it, there are: */
+  int64_t room;      /* room for so many results, */
+  int32_t *kept;     /* [items, room]: the boxes selected, in order, */
+  float *scores_out; /* [items, room]: their scores at selection, */
+  int64_t *counts;   /* [items]: how many they are */
 };
 
 #endif /* MLUOP_FAMILIES_NMS_JOB_H_ */

@@ -138,7 +138,7 @@ int64_t MLUOP_VARIANT(nms_select_rotated)(const struct nms_set *set, char *memor
                                  .y = nms_take(&memory, bytes),
                                  .radius = nms_take(&memory, bytes)};
   int64_t count = 0;
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !nms_ends(set, i); i++) {
     struct rectangle r;
     if (read_rectangle(set, i, &r)) {
       if (is_suppressed(&kept, &r, (double)set->rule->iou_threshold)) continue;

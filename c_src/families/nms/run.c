@@ -158,6 +158,7 @@ static int64_t select_all(mluOpHandle_t handle, const struct nms_call *call, int
                           .boxes = call->boxes,
                           .scores = call->scores,
                           .labels = call->labels,
+                          .interrupt = &handle->interrupt,
                           .room = room};
   struct mluop_job job = {.count = wave,
                           .grain = grain_of(call, wave, mluop_num_threads(handle)),
@@ -173,6 +174,7 @@ static int64_t select_all(mluOpHandle_t handle, const struct nms_call *call, int
   for (; args.first < sets; args.first += wave) {
     job.count = mluop_min(wave, sets - args.first);
     mluop_parallel_for(handle, &job);
+    if (mluop_is_stopped(&handle->interrupt)) return 0; /* counts may be what memory held before */
     results = write_results(call, &args, job.count, results);
   }
   return results;

@@ -11,10 +11,16 @@ struct nms_set {
   const struct nms_rule *rule;
   const void *boxes, *scores; /* of this set */
   const int32_t *labels;
+  struct mluop_interrupt *interrupt;
   bool grid_at_once; /* see nms_args */
   int32_t *kept;
   float *scores_out;
 };
+
+/* Whether the call ends after so many selections; counts of what follows do not matter. */
+MLUOP_INLINE int nms_ends(const struct nms_set *set, int64_t selections) {
+  return selections % NMS_QUESTION == 0 && mluop_interrupted(set->interrupt);
+}
 
 MLUOP_INLINE int32_t nms_label(const struct nms_set *set, int32_t box) {
   return set->labels != NULL ? set->labels[box] : 0;

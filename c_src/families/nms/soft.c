@@ -217,7 +217,7 @@ int64_t MLUOP_VARIANT(nms_select_soft)(const struct nms_set *set, char *memory) 
   c.best = nms_take(&memory, room / SOFT_BLOCK * (int64_t)sizeof(*c.best));
   collect(&c, set);
   int64_t count = 0;
-  while (count < set->rule->limit) {
+  while (count < set->rule->limit && !nms_ends(set, count)) {
     const int64_t at = find_best(&c);
     if (at < 0) break;
     const struct soft_selected selected = take(&c, at);

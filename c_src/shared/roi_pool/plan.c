@@ -200,6 +200,7 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
       .grain = mluop_roi_pool_grain(LOCATE_COST * args->shape.pooled_h * args->shape.pooled_w),
       .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
+  if (mluop_is_stopped(&handle->interrupt)) return; /* there may be no RoIs to read */
   estimate_bins(args);
   plan_for_caches(handle, args);
   if (args->memory.keys == NULL) return;
@@ -255,6 +256,7 @@ static void run(mluOpHandle_t handle, const struct roi_pool_args *args, mluop_ke
                                 .count = items,
                                 .grain = grain,
                                 .schedule = MLUOP_OWN_FIRST,
+                                .unit = mluop_unit(cost * MLUOP_NANOSECOND),
                                 .scratch = args->memory.work,
                                 .scratch_stride = args->memory.work_stride};
   mluop_parallel_for(handle, &job);

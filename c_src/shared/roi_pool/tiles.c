@@ -110,6 +110,7 @@ static void list_bins(mluOpHandle_t handle, struct roi_pool_args *args) {
     job.kernel = roi_pool_starts[handle->isa];
     job.count = 1;
     mluop_parallel_for(handle, &job);
+    if (mluop_is_stopped(&handle->interrupt)) return; /* starts may be what memory held before */
     if (tiles->starts[tiles->lists] <= tiles->max_entries) break;
   }
   job.kernel = roi_pool_list[handle->isa];
@@ -154,6 +155,7 @@ static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *jo
   int64_t cost = mluop_roi_pool_bins(args) * mluop_roi_pool_bin_cost(args);
   if (!args->plan.in_place) cost += shape->N * shape->H * shape->W * shape->C / 16;
   int64_t grain = mluop_roi_pool_grain(cost / items);
+  job->unit = mluop_unit(cost / items * MLUOP_NANOSECOND);
   if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
   job->count = items;
   job->grain = grain;
