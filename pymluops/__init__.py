@@ -8,7 +8,7 @@ from types import ModuleType
 # In a source folder whose package is installed elsewhere, the compiled part comes from there.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from pymluops import _log
+from pymluops import _log, _signature
 from pymluops._config import include_path, library_path, show_config
 from pymluops._config import version as __version__
 from pymluops._descriptor import TensorDescriptor
@@ -87,6 +87,7 @@ __all__ = [
 ]
 
 _log.install()
+_signature.hide_types(*map(globals().get, __all__))
 
 # Imported when they are first asked for.
 _SUBMODULES = ("accuracy", "capi", "errors", "reference")

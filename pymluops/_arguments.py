@@ -10,7 +10,7 @@ from typing import Any, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 import numpy as np
 
 from pymluops._descriptor import packed_descriptor
-from pymluops._scalars import c_extent, c_float, c_int, shown
+from pymluops._scalars import c_extent, c_flag, c_float, c_int, shown
 from pymluops._tensor import (
     FLOAT,
     HALF_OR_FLOAT,
@@ -126,8 +126,12 @@ class Arguments:
         """Return a number for a float parameter."""
         return c_float(self.function, name, value)
 
+    def flag(self, name: str, value: object) -> bool:
+        """Return a truth value for a bool parameter."""
+        return c_flag(self.function, name, value)
+
     def word(self, name: str, value: str, known: dict[str, int]) -> int:
-        """Return what C calls one of the words that are known."""
+        """Return the number that C has for a word."""
         if not isinstance(value, str) or value not in known:
             self.refuse(name, f"{shown(value)} given, expected {' or '.join(map(repr, known))}")
         return known[value]

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-import numpy as np
-
 from pymluops._interrupts import watch
-from pymluops._scalars import c_int, shown
+from pymluops._scalars import c_flag, c_int
 from pymluops.capi import AtomicsMode, CData, Status, ffi, lib
-from pymluops.errors import NotInitializedError, bad_type, check, interrupts
+from pymluops.errors import NotInitializedError, check, interrupts
 
 _forks = 0  # how often this process has been forked off since the import
 _fork_lock = threading.Lock()  # held while a handle of the parent is replaced
@@ -38,9 +36,8 @@ def _create(num_threads: int, mode: AtomicsMode) -> CData:
 
 
 def _atomics_mode(value: bool) -> AtomicsMode:
-    if not isinstance(value, bool | np.bool_):
-        raise bad_type("mluOpSetAtomicsMode", "atomics", f"{shown(value)} given, expected a bool")
-    return AtomicsMode.ALLOWED if value else AtomicsMode.NOT_ALLOWED
+    allowed = c_flag("mluOpSetAtomicsMode", "atomics", value)
+    return AtomicsMode.ALLOWED if allowed else AtomicsMode.NOT_ALLOWED
 
 
 class Handle:
@@ -112,7 +109,7 @@ class Handle:
         if self._fork != _forks:
             self._notice_fork()
         if self._cdata is None:
-            message = f"[{function}] handle: closed, expected an open one"
+            message = f"[{function}] handle is closed, expected an open one"
             raise NotInitializedError(Status.NOT_INITIALIZED, function, message)
         if self._running and self._lock.acquire(blocking=False):
             # No other thread has a call, so this is a signal handler that runs during one of its

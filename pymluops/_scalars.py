@@ -5,6 +5,8 @@ import math
 from operator import index
 from typing import SupportsFloat, SupportsIndex
 
+import numpy as np
+
 from pymluops.errors import bad_type, bad_value
 
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
@@ -12,7 +14,7 @@ _FLOAT_MAX = (2 - 2**-23) * 2.0**127
 
 
 def c_int(function: str, name: str, value: SupportsIndex | None) -> int:
-    """Return a whole number that fits a C int; True is none, though Python counts with it."""
+    """Return a whole number that fits a C int; a bool is not a number here."""
     try:
         if value is None or type(value) is bool:
             raise TypeError
@@ -24,8 +26,15 @@ def c_int(function: str, name: str, value: SupportsIndex | None) -> int:
     return number
 
 
+def c_flag(function: str, name: str, value: object) -> bool:
+    """Return a truth value; nothing else counts as one."""
+    if not isinstance(value, bool | np.bool_):
+        raise bad_type(function, name, f"{shown(value)} given, expected a bool")
+    return bool(value)
+
+
 def c_extent(function: str, name: str, value: SupportsIndex | None) -> int:
-    """Return a whole number that can be the size of something, for sizes that C does not see."""
+    """Return a whole number of 1 or more, for sizes that C does not see."""
     number = c_int(function, name, value)
     if number < 1:
         raise bad_value(function, name, f"{number} given, expected 1 or more")
@@ -33,7 +42,7 @@ def c_extent(function: str, name: str, value: SupportsIndex | None) -> int:
 
 
 def c_float(function: str, name: str, value: SupportsFloat) -> float:
-    """Return a number that fits a C float; NaN and infinity do."""
+    """Return a number that fits a C float, such as NaN and infinity."""
     number = value if type(value) is float else _as_float(function, name, value)
     if abs(number) > _FLOAT_MAX and not math.isinf(number):
         raise bad_value(function, name, f"{number} given, expected a float32")
@@ -42,7 +51,7 @@ def c_float(function: str, name: str, value: SupportsFloat) -> float:
 
 def _as_float(function: str, name: str, value: SupportsFloat) -> float:
     try:
-        if isinstance(value, str | bytes | bytearray):
+        if isinstance(value, str | bytes | bytearray | bool | np.bool_):
             raise TypeError
         return float(value)
     except OverflowError:

@@ -63,9 +63,14 @@ def as_input(
         raise bad_value(
             function,
             name,
-            f"{array.ndim} dims given, shape {array.shape}, expected {expected} dims",
+            f"{array.ndim} {_dims(array.ndim)} given, shape {array.shape}, "
+            f"expected {expected} {_dims(ndims[-1])}",
         )
     return array, dtype
+
+
+def _dims(number: int) -> str:
+    return "dim" if number == 1 else "dims"
 
 
 def is_readable(array: Array, dtype: np.dtype[Any]) -> bool:

@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pymluops._signature import hide_types
+
 __all__ = ["Diff4", "Verdict", "check", "diff1", "diff2", "diff3", "diff3_1", "diff3_2", "diff4"]
 
 Kind: TypeAlias = Literal["arithmetic", "movement"]
@@ -248,3 +250,6 @@ def _norm(values: _Values) -> float:
 
 def _largest(errors: _Values) -> float:
     return float(errors.max(initial=0.0))
+
+
+hide_types(*map(globals().get, __all__))

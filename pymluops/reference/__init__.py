@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pymluops
 from pymluops._families import parts
+from pymluops._signature import hide_types
 
 
 def _names(family: str, module: ModuleType) -> set[str]:
@@ -40,6 +41,8 @@ globals().update(_modules)
 globals().update(_functions)
 # `from pymluops.reference.border_align import border_align_forward` works as well.
 sys.modules.update({f"{__name__}.{name}": module for name, module in _modules.items()})
+
+hide_types(*_functions.values())
 
 if TYPE_CHECKING:
 

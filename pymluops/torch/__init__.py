@@ -35,6 +35,7 @@ from pymluops._families.masked.tensors import masked_conv2d
 from pymluops._families.nms.tensors import batched_nms, nms, soft_nms
 from pymluops._families.psamask.tensors import PSAMask, psa_mask
 from pymluops._families.roi_align.tensors import RoIAlign, roi_align
+from pymluops._signature import hide_types as _hide_types
 from pymluops.torch._operators import refuse_scripting as _refuse_scripting
 
 __all__ = [
@@ -66,5 +67,6 @@ __all__ = [
     "soft_nms",
 ]
 
+_hide_types(*map(globals().get, __all__))
 for _name in __all__:
     globals()[_name].__prepare_scriptable__ = _refuse_scripting(_name)

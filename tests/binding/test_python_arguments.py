@@ -124,7 +124,8 @@ def test_dtypes_without_a_byte_order():
 @pytest.mark.parametrize(("name", "argument"), ARRAYS)
 def test_other_ranks(name, argument):
     base = CALLS[name].arrays[argument]
-    expected = "3 or 4 dims" if (argument, base.ndim) == ("boxes", 3) else f"{base.ndim} dims"
+    noun = "dim" if base.ndim == 1 else "dims"
+    expected = "3 or 4 dims" if (argument, base.ndim) == ("boxes", 3) else f"{base.ndim} {noun}"
     if argument == BATCHED.get(name, ("",))[0]:
         expected = "4 or 3 dims"  # one image: tests/binding/test_python_conveniences.py
     for array in (base[None, None], base.reshape(-1), base.reshape(-1)[0], base[:0][None, None]):
@@ -132,7 +133,7 @@ def test_other_ranks(name, argument):
             continue
         with pytest.raises(BadParamError) as caught:
             CALLS[name](**{argument: array})
-        assert_blames(caught.value, name, f"{argument}: {array.ndim} dims given")
+        assert_blames(caught.value, name, f"{argument}: {array.ndim} dim")
         assert f"expected {expected}" in str(caught.value)
 
 
@@ -262,6 +263,29 @@ def test_huge_numbers(name, argument, value):
 def test_truth_is_no_number(name, argument):
     with pytest.raises(BadTypeError, match=f"{argument}: True given, expected an int"):
         CALLS[name](**{argument: True})
+
+
+@pytest.mark.parametrize(("name", "argument"), FLOATS)
+def test_truth_is_no_fraction(name, argument):
+    for value in (True, np.False_):
+        with pytest.raises(BadTypeError, match=rf"{argument}: \w+ given, expected a float"):
+            CALLS[name](**{argument: value})
+
+
+def test_only_truth_is_truth():
+    """Where a bool is expected, 'no' would count as true."""
+    flags = [
+        (name, parameter.name)
+        for name, call in CALLS.items()
+        for parameter in inspect.signature(call.function).parameters.values()
+        if isinstance(parameter.default, bool)
+    ]
+    assert flags
+    for name, argument in flags:
+        for value in ("no", 1, None):
+            with pytest.raises(BadTypeError, match=f"{argument}: .* given, expected a bool"):
+                CALLS[name](**{argument: value})
+        CALLS[name](**{argument: np.True_})
 
 
 def test_mixed_dtypes():

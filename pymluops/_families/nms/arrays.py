@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Non-maximum suppression: of boxes that overlap, keep the one with the highest score."""
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -13,6 +15,8 @@ from pymluops._tensor import FLOAT, INT32, Array, ArrayLike
 from pymluops.capi import CData, Layout, ffi, lib
 from pymluops.errors import check
 
+Method: TypeAlias = Literal["hard", "linear", "gaussian"]
+BoxMode: TypeAlias = Literal["corners", "centre", "center"]
 _METHODS = {"hard": 0, "linear": 1, "gaussian": 2}
 _BOX_MODES = {"corners": 0, "centre": 1, "center": 1}
 _NO_LIMIT = 2**31 - 1
@@ -27,9 +31,9 @@ def nms(
     score_threshold: SupportsFloat | None = None,
     max_output_size: SupportsIndex | None = None,
     offset: SupportsFloat = 0,
-    method: str = "hard",
+    method: Method = "hard",
     sigma: SupportsFloat = 0.5,
-    box_mode: str = "corners",
+    box_mode: BoxMode = "corners",
     return_scores: Literal[False] = False,
     handle: Handle | None = None,
 ) -> Array: ...
@@ -42,9 +46,9 @@ def nms(
     score_threshold: SupportsFloat | None = None,
     max_output_size: SupportsIndex | None = None,
     offset: SupportsFloat = 0,
-    method: str = "hard",
+    method: Method = "hard",
     sigma: SupportsFloat = 0.5,
-    box_mode: str = "corners",
+    box_mode: BoxMode = "corners",
     return_scores: Literal[True],
     handle: Handle | None = None,
 ) -> tuple[Array, Array]: ...
@@ -56,9 +60,9 @@ def nms(
     score_threshold: SupportsFloat | None = None,
     max_output_size: SupportsIndex | None = None,
     offset: SupportsFloat = 0,
-    method: str = "hard",
+    method: Method = "hard",
     sigma: SupportsFloat = 0.5,
-    box_mode: str = "corners",
+    box_mode: BoxMode = "corners",
     return_scores: bool = False,
     handle: Handle | None = None,
 ) -> Any:
@@ -126,9 +130,9 @@ def batched_nms(
     score_threshold: SupportsFloat | None = None,
     max_output_size: SupportsIndex | None = None,
     offset: SupportsFloat = 0,
-    method: str = "hard",
+    method: Method = "hard",
     sigma: SupportsFloat = 0.5,
-    box_mode: str = "corners",
+    box_mode: BoxMode = "corners",
     return_scores: bool = False,
     handle: Handle | None = None,
 ) -> Any:
@@ -188,6 +192,7 @@ def _run(
     boxes = call.rois("boxes", arrays[0])
     labels = ABSENT if arrays[2] is None else call.input("labels", arrays[2], 1, INT32)
     parameters = _parameters(call, settings, words)
+    call.flag("return_scores", return_scores)
     room = (min(boxes.shape[0], parameters[2]),)
     kept = call.output("kept", None, room, INT32[0])
     count = np.zeros(1, np.int32)

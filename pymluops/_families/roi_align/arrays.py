@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, SupportsFloat, SupportsIndex, cast, overload
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, cast, overload
 
 from pymluops._arguments import Size
 from pymluops._call import ABSENT, Call, Tensor
@@ -12,6 +12,7 @@ from pymluops._handle import Handle
 from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import Layout
 
+PoolMode: TypeAlias = Literal["avg", "max"]
 #: Pool modes as they are written, and what C calls them.
 POOL_MODES = {"max": 0, "avg": 1}
 
@@ -54,7 +55,7 @@ def roi_align_forward(
     pooled_width: SupportsIndex | None = None,
     spatial_scale: SupportsFloat = 1.0,
     sampling_ratio: SupportsIndex = 0,
-    pool_mode: str = "avg",
+    pool_mode: PoolMode = "avg",
     aligned: bool = True,
     pooled: Size = None,
     out: Any = None,
@@ -123,7 +124,7 @@ def roi_align_forward(
     )
     mode = call.word("pool_mode", pool_mode, POOL_MODES)
     ratio, scale = _numbers(call, spatial_scale, sampling_ratio)
-    desc = descriptor(*bins, ratio, scale, mode, bool(aligned))
+    desc = descriptor(*bins, ratio, scale, mode, call.flag("aligned", aligned))
     shape = (regions.shape[0], *bins, x.shape[3])
     if mode == POOL_MODES["avg"]:
         y = call.output("out", out, shape, x.dtype)
@@ -149,7 +150,7 @@ def roi_align_backward(
     batch: SupportsIndex,
     spatial_scale: SupportsFloat = 1.0,
     sampling_ratio: SupportsIndex = 0,
-    pool_mode: str = "avg",
+    pool_mode: PoolMode = "avg",
     aligned: bool = True,
     out: Output | None = None,
     handle: Handle | None = None,
@@ -208,7 +209,7 @@ def roi_align_backward(
     mode = call.word("pool_mode", pool_mode, POOL_MODES)
     places: tuple[Tensor, ...] = ()
     if not mean:
-        # None is refused there.
+        # None is an error there.
         places = (
             call.input("argmax_x", cast(ArrayLike, argmax_x)),
             call.input("argmax_y", cast(ArrayLike, argmax_y)),
@@ -219,11 +220,12 @@ def roi_align_backward(
         call.extent("width", width),
     )
     ratio, scale = _numbers(call, spatial_scale, sampling_ratio)
+    edges = call.flag("aligned", aligned)
     dx = call.output("out", out, (*size, dy.shape[3]), dy.dtype)
     if mean:
-        call.run(scale, ratio, bool(aligned), dy, regions, dx)
+        call.run(scale, ratio, edges, dy, regions, dx)
     else:
-        call.run(dy, regions, *places, scale, ratio, bool(aligned), mode, dx)
+        call.run(dy, regions, *places, scale, ratio, edges, mode, dx)
     return dx.result
 
 

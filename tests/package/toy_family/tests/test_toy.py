@@ -12,7 +12,7 @@ import pymluops.torch
 def test_numpy():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert np.array_equal(pymluops.toy(x, factor=2), 2 * x)
-    with pytest.raises(pymluops.BadParamError, match="x: 1 dims given"):
+    with pytest.raises(pymluops.BadParamError, match="x: 1 dim given"):
         pymluops.toy([1.0], factor=2)
 
 
