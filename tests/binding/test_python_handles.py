@@ -49,9 +49,7 @@ def test_closed_handle():
         with pytest.raises(pymluops.NotInitializedError) as caught:
             use()
         assert caught.value.function == function
-        assert (
-            str(caught.value) == f"[{function}] handle is closed, expected an open one"
-        )
+        assert str(caught.value) == f"[{function}] handle is closed, expected an open one"
 
 
 def test_handles_are_not_copied():
