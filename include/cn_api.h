@@ -21,15 +21,15 @@ extern "C" {
 
 /** What a function returns. */
 typedef enum {
-  CN_SUCCESS = 0,
-  CN_ERROR_NOT_READY = 1,
-  CN_ERROR_NOT_INITIALIZED = 2,
-  CN_ERROR_INVALID_DEVICE = 3,
-  CN_ERROR_INVALID_VALUE = 4,
-  CN_ERROR_INVALID_CONTEXT = 5,
-  CN_MEMORY_ERROR_OUT_OF_MEMORY = 6,
-  CN_ERROR_NOT_SUPPORTED = 7,
-  CN_ERROR_UNKNOWN = 999
+  CN_SUCCESS = 0,                    /**< no error */
+  CN_ERROR_NOT_READY = 1,            /**< not complete yet */
+  CN_ERROR_NOT_INITIALIZED = 2,      /**< no initialisation */
+  CN_ERROR_INVALID_DEVICE = 3,       /**< no such device */
+  CN_ERROR_INVALID_VALUE = 4,        /**< an argument is wrong */
+  CN_ERROR_INVALID_CONTEXT = 5,      /**< no such context */
+  CN_MEMORY_ERROR_OUT_OF_MEMORY = 6, /**< no memory */
+  CN_ERROR_NOT_SUPPORTED = 7,        /**< not known here */
+  CN_ERROR_UNKNOWN = 999             /**< another error */
 } CNresult;
 
 /** An unsigned integer of 64 bits. */
@@ -55,8 +55,8 @@ typedef cnrtNotifier_t CNnotifier;
 
 /** What cnDeviceGetAttribute gets. */
 typedef enum {
-  CN_DEVICE_ATTRIBUTE_MAX_CLUSTER_COUNT = 20,
-  CN_DEVICE_ATTRIBUTE_MAX_CORE_COUNT_PER_CLUSTER = 21
+  CN_DEVICE_ATTRIBUTE_MAX_CLUSTER_COUNT = 20,         /**< the number of clusters: 1 */
+  CN_DEVICE_ATTRIBUTE_MAX_CORE_COUNT_PER_CLUSTER = 21 /**< the number of cores */
 } CNdevice_attribute;
 
 /**

@@ -49,16 +49,16 @@ typedef struct cnrtNotifier *cnrtNotifier_t;
 
 /** What a function returns. The names that begin with CNRT_RET_ are those of older releases. */
 typedef enum {
-  cnrtSuccess = 0,
-  cnrtErrorArgsInvalid = 632007,
-  cnrtErrorNoMem = 632008,
-  cnrtErrorNoDevice = 632009,
-  cnrtErrorSys = 632011,
-  cnrtErrorNotReady = 632014,
-  cnrtErrorNotSupport = 632020,
-  cnrtErrorInit = 632024,
-  cnrtErrorDeviceInvalid = 632100,
-  cnrtErrorUnknown = 999991,
+  cnrtSuccess = 0,                 /**< no error */
+  cnrtErrorArgsInvalid = 632007,   /**< an argument is wrong */
+  cnrtErrorNoMem = 632008,         /**< no memory */
+  cnrtErrorNoDevice = 632009,      /**< no device */
+  cnrtErrorSys = 632011,           /**< the system refused */
+  cnrtErrorNotReady = 632014,      /**< not complete yet */
+  cnrtErrorNotSupport = 632020,    /**< not known here */
+  cnrtErrorInit = 632024,          /**< no initialisation */
+  cnrtErrorDeviceInvalid = 632100, /**< no such device */
+  cnrtErrorUnknown = 999991,       /**< another error */
   CNRT_RET_SUCCESS = cnrtSuccess,
   CNRT_RET_ERR_INVALID = cnrtErrorArgsInvalid,
   CNRT_RET_ERR_NOMEM = cnrtErrorNoMem,
@@ -72,12 +72,12 @@ typedef enum {
 
 /** The direction of a copy, with the names of older and of newer releases. */
 typedef enum {
-  CNRT_MEM_TRANS_DIR_HOST2DEV = 0,
-  CNRT_MEM_TRANS_DIR_DEV2DEV = 1,
-  CNRT_MEM_TRANS_DIR_DEV2HOST = 2,
-  CNRT_MEM_TRANS_DIR_HOST2HOST = 3,
-  CNRT_MEM_TRANS_DIR_PEER2PEER = 4,
-  CNRT_MEM_TRANS_DIR_NODIR = 5, /**< determined from the pointers */
+  CNRT_MEM_TRANS_DIR_HOST2DEV = 0,  /**< host to device */
+  CNRT_MEM_TRANS_DIR_DEV2DEV = 1,   /**< within the device */
+  CNRT_MEM_TRANS_DIR_DEV2HOST = 2,  /**< device to host */
+  CNRT_MEM_TRANS_DIR_HOST2HOST = 3, /**< within the host */
+  CNRT_MEM_TRANS_DIR_PEER2PEER = 4, /**< between devices */
+  CNRT_MEM_TRANS_DIR_NODIR = 5,     /**< determined from the pointers */
   cnrtMemcpyHostToDev = CNRT_MEM_TRANS_DIR_HOST2DEV,
   cnrtMemcpyDevToDev = CNRT_MEM_TRANS_DIR_DEV2DEV,
   cnrtMemcpyDevToHost = CNRT_MEM_TRANS_DIR_DEV2HOST,
@@ -88,12 +88,12 @@ typedef enum {
 
 /** How the cores of a kernel launch are grouped. Part of the API; no function here takes it. */
 typedef enum {
-  CNRT_FUNC_TYPE_BLOCK = 1,
-  CNRT_FUNC_TYPE_UNION1 = 4,
-  CNRT_FUNC_TYPE_UNION2 = 8,
-  CNRT_FUNC_TYPE_UNION4 = 16,
-  CNRT_FUNC_TYPE_UNION8 = 32,
-  CNRT_FUNC_TYPE_UNION16 = 64,
+  CNRT_FUNC_TYPE_BLOCK = 1,    /**< one core */
+  CNRT_FUNC_TYPE_UNION1 = 4,   /**< one cluster */
+  CNRT_FUNC_TYPE_UNION2 = 8,   /**< 2 clusters */
+  CNRT_FUNC_TYPE_UNION4 = 16,  /**< 4 clusters */
+  CNRT_FUNC_TYPE_UNION8 = 32,  /**< 8 clusters */
+  CNRT_FUNC_TYPE_UNION16 = 64, /**< 16 clusters */
   cnrtFuncTypeBlock = CNRT_FUNC_TYPE_BLOCK,
   cnrtFuncTypeUnion1 = CNRT_FUNC_TYPE_UNION1,
   cnrtFuncTypeUnion2 = CNRT_FUNC_TYPE_UNION2,
@@ -111,18 +111,18 @@ typedef struct {
 
 /** The type of an element; see cnrtCastDataType. */
 typedef enum {
-  CNRT_INVALID = 0x0,
-  CNRT_FLOAT16 = 0x12,
-  CNRT_FLOAT32 = 0x13,
-  CNRT_FLOAT64 = 0x14,
-  CNRT_INT8 = 0x21,
-  CNRT_INT16 = 0x22,
-  CNRT_INT32 = 0x23,
-  CNRT_INT64 = 0x24,
-  CNRT_UINT8 = 0x31,
-  CNRT_UINT16 = 0x32,
-  CNRT_UINT32 = 0x33,
-  CNRT_BOOL = 0x61
+  CNRT_INVALID = 0x0,  /**< not set */
+  CNRT_FLOAT16 = 0x12, /**< binary16 */
+  CNRT_FLOAT32 = 0x13, /**< binary32 */
+  CNRT_FLOAT64 = 0x14, /**< binary64 */
+  CNRT_INT8 = 0x21,    /**< 1 byte */
+  CNRT_INT16 = 0x22,   /**< 2 bytes */
+  CNRT_INT32 = 0x23,   /**< 4 bytes */
+  CNRT_INT64 = 0x24,   /**< 8 bytes */
+  CNRT_UINT8 = 0x31,   /**< 1 byte, unsigned */
+  CNRT_UINT16 = 0x32,  /**< 2 bytes, unsigned */
+  CNRT_UINT32 = 0x33,  /**< 4 bytes, unsigned */
+  CNRT_BOOL = 0x61     /**< 1 byte: 0 or 1 */
 } cnrtDataType_t;
 
 /** How integers are scaled. No conversion here uses it: pass NULL. */
@@ -130,9 +130,9 @@ typedef struct cnrtQuantizedParam *cnrtQuantizedParam_t;
 
 /** Flags of notifiers. All are accepted, and none changes anything. */
 typedef enum {
-  CNRT_NOTIFIER_DEFAULT = 0,
-  CNRT_NOTIFIER_DISABLE_TIMING_SW = 1,
-  CNRT_NOTIFIER_DISABLE_TIMING_ALL = 2
+  CNRT_NOTIFIER_DEFAULT = 0,           /**< nothing special */
+  CNRT_NOTIFIER_DISABLE_TIMING_SW = 1, /**< no time by software */
+  CNRT_NOTIFIER_DISABLE_TIMING_ALL = 2 /**< no time at all */
 } cnrtNotifierFlags_t;
 
 /** A function that a queue calls; see cnrtInvokeHostFunc. */
@@ -147,7 +147,10 @@ typedef struct {
 } cnrtDeviceProp_t;
 
 /** What cnrtDeviceGetAttribute gets. */
-typedef enum { cnrtAttrClusterCount = 20, cnrtAttrMcorePerCluster = 21 } cnrtDeviceAttr_t;
+typedef enum {
+  cnrtAttrClusterCount = 20,   /**< the number of clusters: 1 */
+  cnrtAttrMcorePerCluster = 21 /**< the number of cores */
+} cnrtDeviceAttr_t;
 
 /** A device in older releases: its number. */
 typedef uint64_t cnrtDev_t;

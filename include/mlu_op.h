@@ -90,15 +90,15 @@ extern "C" {
  * mluOpCpuSetInterruptCheck has ended). The other values are part of the API.
  */
 typedef enum {
-  MLUOP_STATUS_SUCCESS = 0,
-  MLUOP_STATUS_NOT_INITIALIZED = 1,
-  MLUOP_STATUS_ALLOC_FAILED = 2,
-  MLUOP_STATUS_BAD_PARAM = 3,
-  MLUOP_STATUS_INTERNAL_ERROR = 4,
-  MLUOP_STATUS_ARCH_MISMATCH = 5,
-  MLUOP_STATUS_EXECUTION_FAILED = 6,
-  MLUOP_STATUS_NOT_SUPPORTED = 7,
-  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8
+  MLUOP_STATUS_SUCCESS = 0,           /**< the call has done its work */
+  MLUOP_STATUS_NOT_INITIALIZED = 1,   /**< not returned by this library */
+  MLUOP_STATUS_ALLOC_FAILED = 2,      /**< no memory */
+  MLUOP_STATUS_BAD_PARAM = 3,         /**< an argument is wrong */
+  MLUOP_STATUS_INTERNAL_ERROR = 4,    /**< not returned by this library */
+  MLUOP_STATUS_ARCH_MISMATCH = 5,     /**< no such instruction set here */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /**< not returned by this library */
+  MLUOP_STATUS_NOT_SUPPORTED = 7,     /**< legal, but beyond a limit */
+  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /**< not returned by this library */
 } mluOpStatus_t;
 
 /**
@@ -107,17 +107,17 @@ typedef enum {
  * change how dims and strides are read.
  */
 typedef enum {
-  MLUOP_LAYOUT_NCHW = 0,
-  MLUOP_LAYOUT_NHWC = 1,
-  MLUOP_LAYOUT_HWCN = 2,
-  MLUOP_LAYOUT_NDHWC = 3,
-  MLUOP_LAYOUT_ARRAY = 4,
-  MLUOP_LAYOUT_NCDHW = 5,
-  MLUOP_LAYOUT_TNC = 6,
-  MLUOP_LAYOUT_NTC = 7,
-  MLUOP_LAYOUT_NC = 8,
-  MLUOP_LAYOUT_NLC = 9,
-  MLUOP_LAYOUT_NCL = 10
+  MLUOP_LAYOUT_NCHW = 0,  /**< images, channels first */
+  MLUOP_LAYOUT_NHWC = 1,  /**< images, channels last */
+  MLUOP_LAYOUT_HWCN = 2,  /**< filters */
+  MLUOP_LAYOUT_NDHWC = 3, /**< volumes, channels last */
+  MLUOP_LAYOUT_ARRAY = 4, /**< no meaning */
+  MLUOP_LAYOUT_NCDHW = 5, /**< volumes, channels first */
+  MLUOP_LAYOUT_TNC = 6,   /**< sequences, time first */
+  MLUOP_LAYOUT_NTC = 7,   /**< sequences, images first */
+  MLUOP_LAYOUT_NC = 8,    /**< a vector for each image */
+  MLUOP_LAYOUT_NLC = 9,   /**< lines, channels last */
+  MLUOP_LAYOUT_NCL = 10   /**< lines, channels first */
 } mluOpTensorLayout_t;
 
 /**
@@ -126,50 +126,59 @@ typedef enum {
  * "not set". The value 10 is not used. Operators accept HALF, FLOAT and INT32 where they say so.
  */
 typedef enum {
-  MLUOP_DTYPE_INVALID = 0,
-  MLUOP_DTYPE_HALF = 1,
-  MLUOP_DTYPE_FLOAT = 2,
-  MLUOP_DTYPE_INT8 = 3,
-  MLUOP_DTYPE_INT16 = 4,
-  MLUOP_DTYPE_INT31 = 5,
-  MLUOP_DTYPE_INT32 = 6,
-  MLUOP_DTYPE_UINT8 = 7,
-  MLUOP_DTYPE_BOOL = 8,
-  MLUOP_DTYPE_INT64 = 9,
-  MLUOP_DTYPE_UINT32 = 11,
-  MLUOP_DTYPE_UINT64 = 12,
-  MLUOP_DTYPE_UINT16 = 13,
-  MLUOP_DTYPE_DOUBLE = 14,
-  MLUOP_DTYPE_COMPLEX_HALF = 15,
-  MLUOP_DTYPE_COMPLEX_FLOAT = 16,
-  MLUOP_DTYPE_BFLOAT16 = 17
+  MLUOP_DTYPE_INVALID = 0,        /**< not set */
+  MLUOP_DTYPE_HALF = 1,           /**< binary16 */
+  MLUOP_DTYPE_FLOAT = 2,          /**< binary32 */
+  MLUOP_DTYPE_INT8 = 3,           /**< 1 byte */
+  MLUOP_DTYPE_INT16 = 4,          /**< 2 bytes */
+  MLUOP_DTYPE_INT31 = 5,          /**< 4 bytes */
+  MLUOP_DTYPE_INT32 = 6,          /**< 4 bytes */
+  MLUOP_DTYPE_UINT8 = 7,          /**< 1 byte, unsigned */
+  MLUOP_DTYPE_BOOL = 8,           /**< 1 byte: 0 or 1 */
+  MLUOP_DTYPE_INT64 = 9,          /**< 8 bytes */
+  MLUOP_DTYPE_UINT32 = 11,        /**< 4 bytes, unsigned */
+  MLUOP_DTYPE_UINT64 = 12,        /**< 8 bytes, unsigned */
+  MLUOP_DTYPE_UINT16 = 13,        /**< 2 bytes, unsigned */
+  MLUOP_DTYPE_DOUBLE = 14,        /**< binary64 */
+  MLUOP_DTYPE_COMPLEX_HALF = 15,  /**< two binary16 */
+  MLUOP_DTYPE_COMPLEX_FLOAT = 16, /**< two binary32 */
+  MLUOP_DTYPE_BFLOAT16 = 17       /**< the upper half of a FLOAT */
 } mluOpDataType_t;
 
 /** Whether NaN is propagated. Part of the API; no function here takes it. */
-typedef enum { MLUOP_NOT_PROPAGATE_NAN = 0, MLUOP_PROPAGATE_NAN = 1 } mluOpNanPropagation_t;
+typedef enum {
+  MLUOP_NOT_PROPAGATE_NAN = 0, /**< NaN is not propagated */
+  MLUOP_PROPAGATE_NAN = 1      /**< NaN is propagated */
+} mluOpNanPropagation_t;
 
 /** Speed or precision. Part of the API; no function here takes it. */
 typedef enum {
-  MLUOP_COMPUTATION_FAST = 0,
-  MLUOP_COMPUTATION_HIGH_PRECISION = 1,
-  MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
+  MLUOP_COMPUTATION_FAST = 0,               /**< speed */
+  MLUOP_COMPUTATION_HIGH_PRECISION = 1,     /**< precision */
+  MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2 /**< more precision */
 } mluOpComputationPreference_t;
 
 /**
  * Whether an operator may add in an order that differs from run to run. NOT_ALLOWED: results have
  * the same bits in every run and for any number of threads.
  */
-typedef enum { MLUOP_ATOMICS_NOT_ALLOWED = 1, MLUOP_ATOMICS_ALLOWED = 2 } mluOpAtomicsMode_t;
+typedef enum {
+  MLUOP_ATOMICS_NOT_ALLOWED = 1, /**< the same bits in every run */
+  MLUOP_ATOMICS_ALLOWED = 2      /**< the last bits may differ from run to run */
+} mluOpAtomicsMode_t;
 
 /** How ties are rounded in quantisation. Kept in the handle; no operator here quantises. */
 typedef enum {
-  MLUOP_ROUND_HALF_TO_EVEN = 0,
-  MLUOP_ROUND_HALF_UP = 1,
-  MLUOP_ROUND_HALF_OFF_ZERO = 2
+  MLUOP_ROUND_HALF_TO_EVEN = 0, /**< to the even number */
+  MLUOP_ROUND_HALF_UP = 1,      /**< up */
+  MLUOP_ROUND_HALF_OFF_ZERO = 2 /**< away from zero */
 } mluOpQuantizeRoundMode_t;
 
 /** Where a scalar operand is. HOST lets a descriptor have no dims: a scalar. */
-typedef enum { MLUOP_POINTER_MODE_HOST = 0, MLUOP_POINTER_MODE_DEVICE = 1 } mluOpPointerMode_t;
+typedef enum {
+  MLUOP_POINTER_MODE_HOST = 0,  /**< in the memory of the host */
+  MLUOP_POINTER_MODE_DEVICE = 1 /**< in the memory of the device */
+} mluOpPointerMode_t;
 
 /** The settings of one user of the library, and working memory for its operators. Opaque. */
 typedef struct mluOpContext *mluOpHandle_t;
@@ -1359,7 +1368,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
 typedef struct mluOpNmsStruct *mluOpNmsDescriptor_t;
 
 /** What the four numbers of a box are: two corners, or the centre, the width and the height. */
-typedef enum { MLUOP_NMS_BOX_DIAGONAL = 0, MLUOP_NMS_BOX_CENTER = 1 } mluOpNmsBoxPointMode_t;
+typedef enum {
+  MLUOP_NMS_BOX_DIAGONAL = 0, /**< x1, y1, x2, y2 */
+  MLUOP_NMS_BOX_CENTER = 1    /**< x, y, width, height */
+} mluOpNmsBoxPointMode_t;
 
 /** What mluOpNms writes for each box that it selects. */
 typedef enum {
@@ -1371,15 +1383,15 @@ typedef enum {
 
 /** What a selected box does to the boxes that overlap it: removes them, or lowers their scores. */
 typedef enum {
-  MLUOP_NMS_HARD_NMS = 0,
-  MLUOP_NMS_SOFT_NMS_LINEAR = 1,
-  MLUOP_NMS_SOFT_NMS_GAUSSIAN = 2
+  MLUOP_NMS_HARD_NMS = 0,         /**< boxes that overlap too much are removed */
+  MLUOP_NMS_SOFT_NMS_LINEAR = 1,  /**< their scores fall linearly */
+  MLUOP_NMS_SOFT_NMS_GAUSSIAN = 2 /**< all scores fall by a Gaussian */
 } mluOpNmsMethodMode_t;
 
 /** With INCLUDE_BOUNDARY, the offset is added to the width and the height of a box. */
 typedef enum {
-  MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0,
-  MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1
+  MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0, /**< end - start */
+  MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1  /**< end - start + offset */
 } mluOpNmsAlgo_t;
 
 /**

@@ -17,10 +17,10 @@ extern "C" {
 
 /** The severity of a log line. A line is logged if its level is at least the minimum level. */
 typedef enum {
-  MLUOP_CPU_LOG_INFO = 0,
-  MLUOP_CPU_LOG_WARNING = 1,
-  MLUOP_CPU_LOG_ERROR = 2,
-  MLUOP_CPU_LOG_OFF = 3
+  MLUOP_CPU_LOG_INFO = 0,    /**< information */
+  MLUOP_CPU_LOG_WARNING = 1, /**< a warning */
+  MLUOP_CPU_LOG_ERROR = 2,   /**< a call has failed */
+  MLUOP_CPU_LOG_OFF = 3      /**< as a minimum level: nothing */
 } mluOpCpuLogLevel_t;
 
 /**

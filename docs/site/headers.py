@@ -60,6 +60,8 @@ def read(path: Path) -> Header:
             raise UndocumentedError(f"{path.name}: no comment in front of {text}")
         elif text.partition("(")[0] not in seen:  # a macro may be defined in two ways
             sections[-1].items[-1].declarations.append(text)
+        if kind == "declaration" and text.startswith("typedef enum"):
+            _undocumented(path, text)
         if text.startswith("#"):
             seen.add(text.partition("(")[0])
     for section in sections:
@@ -170,12 +172,19 @@ def _members(declaration: str) -> Iterator[tuple[str, str]]:
         yield found[1], found[2] or ""
 
 
+def _undocumented(path: Path, declaration: str) -> None:
+    """Raise an error for an enumerator without a comment; the value of another one explains it."""
+    for name, value, comment in _enumerators(declaration):
+        if not comment and not re.match(r"[A-Za-z]", value):
+            raise UndocumentedError(f"{path.name}: no comment behind {name}")
+
+
 def _item(item: Item, kinds: dict[str, str]) -> str:
     body = _body(item.comment, kinds)
     first = item.declarations[0]
     if first.startswith("typedef enum"):
         members = [
-            _directive("enumerator", f"{name} = {value}" if value else name, said, ":::")
+            _directive("enumerator", f"{name} = {value}", said or f"The same as `{value}`.", ":::")
             for name, value, said in _enumerators(first)
         ]
         return _directive("enum", _last_name(first), "\n\n".join([body, *members]))

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from pathlib import Path
 from types import ModuleType
 
 import pymluops
 from pymluops import _families
+
+_PAGES = Path(__file__).resolve().parents[1] / "operators"
 
 # The public modules besides pymluops itself.
 _MODULES = (
@@ -33,7 +36,8 @@ def _package() -> str:
     operators = []
     for family, module in _families.parts("arrays"):
         names = [name for name in pymluops.__all__ if _is_from(name, module)]
-        operators += [f"### {family.replace('_', ' ')}", *map(_entry, names)]
+        title = (_PAGES / f"{family}.md").read_text().partition("\n")[0]
+        operators += [f"##{title}", *map(_entry, names)]
     rest = [
         name
         for name in pymluops.__all__

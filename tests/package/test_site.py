@@ -63,7 +63,7 @@ HEADER = """\
 /* ------------------------------------- Types */
 
 /** A colour. */
-typedef enum { RED = 0, /**< warm */ BLUE = 1 } thingColor_t;
+typedef enum { RED = 0, /**< warm */ BLUE = 1 /**< cold */ } thingColor_t;
 
 /** A size. */
 typedef struct {
@@ -101,11 +101,18 @@ def test_a_header_becomes_a_page(site, tmp_path: Path) -> None:
         assert part in page
 
 
-def test_a_declaration_without_a_comment_is_an_error(site, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "forgotten"),
+    [
+        (HEADER + "\nint thingForgotten(void);\n", "thingForgotten"),
+        (HEADER.replace(" /**< warm */", ""), "RED"),
+    ],
+)
+def test_a_declaration_without_a_comment_is_an_error(site, tmp_path: Path, text, forgotten) -> None:
     headers = site("headers")
     path = tmp_path / "thing.h"
-    path.write_text(HEADER + "\nint thingForgotten(void);\n")
-    with pytest.raises(headers.UndocumentedError, match="thingForgotten"):
+    path.write_text(text)
+    with pytest.raises(headers.UndocumentedError, match=forgotten):
         headers.read(path)
 
 
