@@ -1,73 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the operators through the C API, interleaved, and prints medians.
+"""For developers: times builds and ways of the library beside each other, in one run.
 
-    python benchmarks/bench.py                              the table of every operator
+    python benchmarks/bench.py --library old.so --library new.so    two builds in one run
     python benchmarks/bench.py --only forward               names that contain a text
     python benchmarks/bench.py --isa avx512,avx2 --threads 1,2 --dtype float32,float16
-    python benchmarks/bench.py --library old.so --library new.so    two builds in one run
     python benchmarks/bench.py --cache ,500000000           as with another last-level cache
     python benchmarks/bench.py --kernel ,thing_backward=general       ways taken by name
-    python benchmarks/bench.py --group sweep                the sweeps instead of the table
+    python benchmarks/bench.py --group sweep                the sweeps instead of sizes of networks
 
 Columns of one case are timed in turn, round by round, so that noise hits all of them alike; ratios
-are to the first column. Before each sample other memory is read and the call made once, as if it
-came after other work: tensors larger than the caches would otherwise be found there in part, more
-so after each call.
+are to the first column. The cases are those of the families (bench.py in their folders).
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import itertools
-import statistics
-import sys
-import time
+import re
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import cffi
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Call, Case, Library
+from pymluops.bench._call import Call, Library
+from pymluops.bench._case import Case, all_cases
+from pymluops.bench._timing import Effort, measure
 
-ROUNDS = 9
-BATCH_SECONDS = 0.01
-OTHER_BYTES = 128 << 20
-
-
-def all_cases(only: str, group: str) -> list[Case]:
-    """The cases of every file in benchmarks/cases."""
-    found: list[Case] = []
-    for path in sorted((Path(__file__).parent / "cases").glob("[a-z]*.py")):
-        found += importlib.import_module(f"cases.{path.stem}").CASES
-    wanted = only.split(",")
-    return [c for c in found if c.group == group and any(w in c.name for w in wanted)]
+ROOT = Path(__file__).resolve().parents[1]
 
 
-def seconds_per_call(call: Call, repeats: int) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - start) / repeats
+def declarations() -> str:
+    """The C declarations of the public headers, as cffi reads them."""
+    text = "typedef struct cnrtQueue *cnrtQueue_t;\n"
+    for header in ("mlu_op.h", "mlu_op_cpu.h"):
+        source = (ROOT / "include" / header).read_text()
+        text += source.split("/* cdef begin", 1)[1].split("*/", 1)[1].split("/* cdef end", 1)[0]
+    return re.sub(r"\bMLUOP_WIN_API\b", "", text)
 
 
-def measure(columns: dict[str, Call], rounds: int) -> dict[str, float]:
-    """Median seconds of each column."""
-    other_memory = np.ones(OTHER_BYTES, np.uint8)
-    repeats = {}
-    for name, call in columns.items():
-        call()
-        repeats[name] = max(1, int(BATCH_SECONDS / seconds_per_call(call, 1)))
-    samples: dict[str, list[float]] = {name: [] for name in columns}
-    names = list(columns)
-    for round_number in range(rounds):
-        shift = round_number % len(names)
-        for name in names[shift:] + names[:shift]:
-            other_memory.max()
-            columns[name]()
-            samples[name].append(seconds_per_call(columns[name], repeats[name]))
-    return {name: statistics.median(values) for name, values in samples.items()}
+def loaded(path: str) -> Library:
+    """A build of the library, loaded from a path."""
+    ffi = cffi.FFI()
+    ffi.cdef(declarations())
+    return Library(ffi, ffi.dlopen(path))
 
 
 def describe(case: Case, dtype: str, name: str, seconds: float, base: float) -> str:
@@ -79,46 +55,48 @@ def describe(case: Case, dtype: str, name: str, seconds: float, base: float) -> 
     )
 
 
+def selected(only: str, groups: str) -> list[Case]:
+    wanted, known = only.split(","), groups.split(",")
+    return [c for c in all_cases() if c.group in known and any(w in c.name for w in wanted)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--only", default="")
-    parser.add_argument("--group", default="table")
+    parser.add_argument("--group", default="networks,more")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--isa", default="")
     parser.add_argument("--threads", default="0")
     parser.add_argument("--cache", default="")
     parser.add_argument("--kernel", default="")
-    parser.add_argument("--library", action="append")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument(
+        "--library", action="append", help="a libmluops.so (default: the package's)"
+    )
+    parser.add_argument("--rounds", type=int, default=Effort.rounds)
     options = parser.parse_args()
-    paths = options.library
-    if not paths:
-        import pymluops
-
-        paths = [str(pymluops.library_path())]
-    libraries = [Library(path) for path in paths]
+    libraries = [loaded(path) for path in options.library] if options.library else [Library()]
     threads = [int(n) for n in options.threads.split(",")]
-    for case in all_cases(options.only, options.group):
-        for dtype in (d for d in options.dtype.split(",") if d in case.dtypes):
+    for case in selected(options.only, options.group):
+        for dtype in (d for d in options.dtype.split(",") if np.dtype(d) in case.dtypes):
             arguments = case.make(np.dtype(dtype))
             with ExitStack() as stack:
                 columns = {}
-                for (i, library), *settings in itertools.product(
+                for (i, library), isa, count, cache, kernel in itertools.product(
                     enumerate(libraries),
                     options.isa.split(","),
                     threads,
                     options.cache.split(","),
                     options.kernel.split(","),
                 ):
-                    handle = stack.enter_context(library.handle(*settings))
-                    isa, count, cache, kernel = settings
+                    settings = {"MLUOP_CPU_CACHE_BYTES": cache, "MLUOP_CPU_KERNEL": kernel}
+                    handle = stack.enter_context(library.handle(isa, count, **settings))
                     label = f"{dtype} {isa or 'best'} t{count or '*'} lib{i} {cache} {kernel}"
                     call = Call(library, handle, case.api, arguments)
                     columns[label] = stack.enter_context(closing(call))
-                result = measure(columns, options.rounds)
-            base = next(iter(result.values()))
-            for name, seconds in result.items():
-                print(describe(case, dtype, name, seconds, base), flush=True)
+                times = measure(columns, Effort(rounds=options.rounds))
+            base = next(iter(times.values())).median
+            for name, found in times.items():
+                print(describe(case, dtype, name, found.median, base), flush=True)
 
 
 if __name__ == "__main__":

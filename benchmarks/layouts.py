@@ -11,17 +11,16 @@ tensors: their time beside that for channels_last ones.
 from __future__ import annotations
 
 import argparse
-import importlib
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from harness import TorchCall
 
 import pymluops
+from pymluops import _families
 
 # Images, channels, height and width: 1 MiB and more of float32.
 SHAPES = [
@@ -81,11 +80,11 @@ def conversions(dtype: torch.dtype) -> None:
         print(f"  {n} x {c} x {size} x {size:<12}{copy * 1e6:9.0f} {ratios}", flush=True)
 
 
-def operators() -> Iterator[TorchCall]:
-    for path in sorted((Path(__file__).parent / "cases").glob("[a-z]*.py")):
-        module = importlib.import_module(f"cases.{path.stem}")
-        if hasattr(module, "in_torch"):
-            yield from module.in_torch()
+def operators() -> Iterator[Any]:
+    """Yield a name, a function of PyTorch and the images that it takes."""
+    for _, module in _families.parts("bench_torch"):
+        if hasattr(module, "ours"):
+            yield from module.ours()
 
 
 def operators_by_layout() -> None:

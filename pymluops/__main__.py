@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pymluops import _config
 from pymluops._gen_case import cli
+from pymluops.bench import _cli as bench
 
 
 def _info(_: argparse.Namespace) -> int:
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(run=_demo)
 
+    bench.add(commands)
     cli.add(commands)
 
     config = commands.add_parser("config", help="print what a C program needs to be built")

@@ -102,8 +102,8 @@ def facts() -> dict[str, str]:
         "headers": str(include_path()),
         "Python": f"{platform.python_version()} on {platform.platform()}",
         "NumPy": np.__version__,
-        "cffi": _version("cffi"),
-        "PyTorch": _version("torch"),
+        "cffi": distribution_version("cffi"),
+        "PyTorch": distribution_version("torch"),
     }
 
 
@@ -121,7 +121,8 @@ def _library_in_use() -> str:
     return f"{loaded_library()} (WARNING: expected {library_path()}, which this package came with)"
 
 
-def _version(distribution: str) -> str:
+def distribution_version(distribution: str) -> str:
+    """Return the version of an installed package."""
     from importlib import metadata
 
     try:

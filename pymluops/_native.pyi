@@ -762,6 +762,15 @@ class _Lib:
     def pymluops_interrupted(self, main_thread: CData, /) -> int: ...
     def pymluops_library_file(self) -> CData: ...
     def pymluops_advise_huge_pages(self, memory: CData, bytes: int, /) -> None: ...
+    def mluop_limit_of(
+        self,
+        isa: CData,
+        what: int,
+        memory: CData,
+        floats: int,
+        repeats: int,
+        /,
+    ) -> float: ...
 
 ffi: _FFI
 lib: _Lib

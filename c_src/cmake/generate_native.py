@@ -37,12 +37,15 @@ int pymluops_interrupted(void *main_thread);
 const char *pymluops_library_file(void);
 void pymluops_advise_huge_pages(void *memory, size_t bytes);
 extern const char *const pymluops_build_id;
+
+double mluop_limit_of(const char *isa, int what, float *memory, int64_t floats, int64_t repeats);
 """
 
 # The file that the loader took the library from, which need not be the one installed beside the
 # module; advice for the whole pages of memory that we have allocated, with no promise; what the
 # module was built from (pymluops/_build_id.py); what long calls ask, which only the main thread of
-# Python can answer: its pthread_t as an address, as threading has it as a number.
+# Python can answer: its pthread_t as an address, as threading has it as a number; what the machine
+# can do (c_src/limits).
 OURS = """
 #include <dlfcn.h>
 #include <pthread.h>
@@ -66,6 +69,7 @@ static int pymluops_ask(void *nothing);
 static int pymluops_interrupted(void *main_thread) {
   return (uintptr_t)pthread_self() == (uintptr_t)main_thread ? pymluops_ask(NULL) : 0;
 }
+#include "limits/limits.h"
 """
 
 

@@ -34,7 +34,25 @@ add_custom_target(
   BYPRODUCTS ${build_id_source}
   VERBATIM)
 
-Python_add_library(_native MODULE USE_SABI 3.10 WITH_SOABI ${native_source} ${build_id_source})
+# What a machine can do, for `pymluops bench`: no part of the library.
+set(limits_objects "")
+foreach(isa IN LISTS MLUOP_ISAS)
+  add_library(mluops_limits_${isa} OBJECT c_src/limits/loops.c)
+  target_link_libraries(mluops_limits_${isa} PRIVATE mluops_flags)
+  target_compile_definitions(mluops_limits_${isa} PRIVATE ${MLUOP_ISA_DEFINITIONS_${isa}})
+  target_compile_options(mluops_limits_${isa} PRIVATE ${MLUOP_ISA_FLAGS_${isa}} -O3)
+  set_target_properties(mluops_limits_${isa} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                                        C_VISIBILITY_PRESET hidden)
+  list(APPEND limits_objects $<TARGET_OBJECTS:mluops_limits_${isa}>)
+endforeach()
+add_library(mluops_limits OBJECT c_src/limits/limits.c)
+target_link_libraries(mluops_limits PRIVATE mluops_flags)
+set_target_properties(mluops_limits PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                               C_VISIBILITY_PRESET hidden)
+
+Python_add_library(_native MODULE USE_SABI 3.10 WITH_SOABI ${native_source} ${build_id_source}
+                   $<TARGET_OBJECTS:mluops_limits> ${limits_objects})
+target_include_directories(_native PRIVATE ${PROJECT_SOURCE_DIR}/c_src)
 target_link_libraries(_native PRIVATE mluops mluops_exact mluops_guarded ${CMAKE_DL_LIBS})
 # The module needs no host runtime, though programs that link mluops get it.
 target_link_options(_native PRIVATE LINKER:--as-needed)

@@ -95,6 +95,21 @@ PLACES = (
         "for PyTorch: functions that have gradients; beside it the modules in `modules.py`",
         (r"= define\(",),
     ),
+    Place(
+        "pymluops/_families/thing/bench.py",
+        "sizes of networks and others, for `pymluops bench` and benchmarks/bench.py",
+        (r"(?m)^CASES = ",),
+    ),
+    Place(
+        "pymluops/_families/thing/bench_torch.py",
+        "the same in operations of PyTorch, to stand beside",
+        (r"(?m)^PEERS = ", r'"PYNAME": \['),
+    ),
+    Place(
+        "pymluops/_families/thing/bench_numba.py",
+        "the same in loops that numba compiles",
+        (r"(?m)^PEERS = ", r'"PYNAME": \['),
+    ),
     Place("pymluops/torch/__init__.py", "their export", (r"pymluops\._families\.thing\.",)),
     Place(
         "pymluops/_families/thing/mmcv.py",
@@ -132,7 +147,6 @@ PLACES = (
         "small calls in PyTorch, and the same in stock operations",
         (r"(?m)^CASES = ", r"(?m)^def reference\("),
     ),
-    Place("benchmarks/cases/thing.py", "sizes that matter", (r"(?m)^CASES = ", r"(?m)^PEERS = ")),
     Place(
         "docs/operators/thing.md",
         "formula, picture, shapes, examples in Python and C, special cases, statuses",

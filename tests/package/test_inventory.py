@@ -101,7 +101,6 @@ def test_a_place_that_is_taken_away_is_missed(family: str, place: Place) -> None
     [
         ("c_src/families", "*"),
         ("pymluops/_families", "[!_]*"),
-        ("benchmarks/cases", "*.py"),
         ("docs/operators", "*.md"),
     ],
 )

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masked im2col and col2im: two table sizes, and sweeps over sizes, densities and kernels."""
+"""Masked im2col and col2im: two sizes of networks, and sweeps over sizes, densities and kernels."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from harness import NCHW, Case, Peer, Tensor, Workspace
+
+from pymluops.bench._case import NCHW, Arguments, Case, Tensor, Workspace
 
 
-def _positions(height: int, width: int, count: int, order: str) -> list[Tensor]:
+def _positions(height: int, width: int, count: int, order: str) -> Arguments:
     """As nonzero() of a mask gives them (sorted), shuffled, or the map's first rows (dense)."""
     rng = np.random.default_rng(count)
     at = rng.choice(height * width, count, replace=False)
@@ -18,7 +16,8 @@ def _positions(height: int, width: int, count: int, order: str) -> list[Tensor]:
         at.sort()
     elif order == "dense":
         at = np.arange(count)
-    return [Tensor((at // width).astype(np.int32)), Tensor((at % width).astype(np.int32))]
+    rows, columns = (at // width).astype(np.int32), (at % width).astype(np.int32)
+    return {"rows": Tensor(rows), "columns": Tensor(columns)}
 
 
 def _size(height: int, width: int, count: int, order: str) -> str:
@@ -34,24 +33,28 @@ def _im2col(
     kernel: int,
     order: str = "sorted",
 ) -> Case:
-    def make(dtype: np.dtype) -> list[Any]:
+    def make(dtype: np.dtype[Any]) -> Arguments:
         rng = np.random.default_rng(kernel)
-        feature = rng.standard_normal((1, channels, height, width)).astype(dtype)
+        feature = rng.standard_normal((1, channels, height, width), np.float32).astype(dtype)
         data_col = np.ones((channels * kernel * kernel, count), dtype)
         pad = kernel // 2
-        return [
-            Tensor(feature, NCHW),
-            *_positions(height, width, count, order),
-            *(kernel, kernel, pad, pad),
-            Workspace(),
-            Tensor(data_col, output=True),
-        ]
+        return {
+            "feature": Tensor(feature, NCHW),
+            **_positions(height, width, count, order),
+            "kernel_h": kernel,
+            "kernel_w": kernel,
+            "pad_h": pad,
+            "pad_w": pad,
+            "workspace": Workspace(),
+            "out": Tensor(data_col, output=True),
+        }
 
     touched = min(height * width, count * kernel * kernel)
     return Case(
         f"masked_im2col_forward/{_size(height, width, count, order)}-c{channels}-k{kernel}",
         "mluOpMaskedIm2colForward",
         make,
+        {"kernel": kernel},
         read=4 * channels * touched,
         written=4 * channels * kernel * kernel * count,
         group=group,
@@ -61,21 +64,22 @@ def _im2col(
 def _col2im(
     group: str, channels: int, height: int, width: int, count: int, order: str = "sorted"
 ) -> Case:
-    def make(dtype: np.dtype) -> list[Any]:
+    def make(dtype: np.dtype[Any]) -> Arguments:
         rng = np.random.default_rng(count)
-        col = rng.standard_normal((channels, count)).astype(dtype)
+        col = rng.standard_normal((channels, count), np.float32).astype(dtype)
         im = np.ones((1, channels, height, width), dtype)
-        return [
-            Tensor(col),
-            *_positions(height, width, count, order),
-            Workspace(size_first=True),
-            Tensor(im, NCHW, output=True),
-        ]
+        return {
+            "col": Tensor(col),
+            **_positions(height, width, count, order),
+            "workspace": Workspace(size_first=True),
+            "out": Tensor(im, NCHW, output=True),
+        }
 
     return Case(
         f"masked_col2im_forward/{_size(height, width, count, order)}-c{channels}",
         "mluOpMaskedCol2imForward",
         make,
+        {"height": height, "width": width},
         read=4 * channels * count,
         written=4 * channels * height * width,
         group=group,
@@ -83,11 +87,17 @@ def _col2im(
 
 
 CASES = [
-    _im2col("table", 256, 20, 20, 200, 3),
-    _im2col("table", 256, 20, 20, 200, 1),
-    _im2col("table", 256, 200, 304, 20000, 3),
-    _col2im("table", 256, 20, 20, 200),
-    _col2im("table", 256, 200, 304, 20000),
+    _im2col("networks", 256, 200, 304, 20000, 3),
+    _im2col("networks", 256, 20, 20, 200, 3),
+    _im2col("networks", 256, 20, 20, 200, 1),
+    _im2col("sizes", 256, 50, 76, 1250, 3),
+    _im2col("sizes", 256, 100, 152, 5000, 3),
+    _im2col("sizes", 16, 20, 20, 200, 3),
+    _col2im("networks", 256, 200, 304, 20000),
+    _col2im("networks", 256, 20, 20, 200),
+    _col2im("sizes", 256, 50, 76, 1250),
+    _col2im("sizes", 256, 100, 152, 5000),
+    _col2im("sizes", 16, 20, 20, 200),
     _im2col("sweep", 1, 1, 1, 1, 1),
     _im2col("sweep", 3, 8, 8, 10, 3),
     _im2col("sweep", 256, 20, 20, 3, 3),
@@ -105,29 +115,3 @@ CASES = [
     _col2im("sweep", 64, 100, 152, 7000, "shuffled"),
     _col2im("sweep", 1, 1200, 1200, 1000000),
 ]
-
-
-def _masked_im2col_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
-    out = new((case.C * case.kh * case.kw, case.m))
-    inputs = [
-        Tensor(data["x"], NCHW),
-        Tensor(data["hidx"]),
-        Tensor(data["widx"]),
-    ]
-    numbers = [case.kh, case.kw, case.ph, case.pw]
-    return (
-        "mluOpMaskedIm2colForward",
-        [*inputs, *numbers, Workspace(), Tensor(out)],
-        {"out": out},
-    )
-
-
-def _masked_col2im_peer(case: Any, data: Any, new: Callable[..., Any]) -> Peer:
-    out = new((1, case.C, case.H, case.W))
-    inputs = [Tensor(data["col"]), Tensor(data["hidx"]), Tensor(data["widx"])]
-    arguments = [*inputs, Workspace(size_first=True), Tensor(out, NCHW)]
-    return "mluOpMaskedCol2imForward", arguments, {"out": out}
-
-
-#: What benchmarks/peers.py calls, by the names of the operators there.
-PEERS = {"masked_im2col": _masked_im2col_peer, "masked_col2im": _masked_col2im_peer}
