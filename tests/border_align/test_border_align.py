@@ -271,24 +271,6 @@ def test_gradient_is_that_of_the_forward(handle: pymluops.Handle, rng: np.random
             assert slope == pytest.approx(got.reshape(-1)[index], abs=3e-3)
 
 
-def test_backward_is_the_adjoint_of_sampling(
-    handle: pymluops.Handle, rng: np.random.Generator
-) -> None:
-    """<grad, sample(x)> == <backward(grad), x> for the points that were chosen.
-
-    Forward and backward points differ in their last bits: all stay away from the map's limits,
-    where a value jumps to 0.
-    """
-    x = rng.standard_normal((2, 6, 7, 4 * 17)).astype(np.float32)
-    boxes = random_boxes(rng, 2, 6, 7).clip(-0.5, 5.5).astype(np.float32)
-    output, argmax = forward(x, boxes, 9, handle)
-    grad = rng.standard_normal(output.shape).astype(np.float32)
-    got = backward(grad, boxes, argmax, 9, x.shape, handle)
-    left = (output.astype(np.float64) * grad).sum()
-    right = (got.astype(np.float64) * x).sum()
-    assert right == pytest.approx(left, rel=1e-4, abs=1e-3)
-
-
 @pytest.mark.parametrize("channels", [1, 20])
 def test_gradients_outside_touch_nothing(handle: pymluops.Handle, channels: int) -> None:
     boxes = np.zeros((1, 12, 4), np.float32)

@@ -275,19 +275,3 @@ def test_pixels_of_a_scaled_window(handle: pymluops.Handle) -> None:
     y = forward(shape, x, m, handle=handle)
     below = np.repeat(np.repeat(x[0, :, :, 0], 3, axis=0), 3, axis=1)
     assert np.array_equal(y[0, :, :, 0], below * m[0, :, :, 0])
-
-
-@pytest.mark.parametrize(
-    "shape", [Shape(1, 5, 7, 70, 5, 1, 2), Shape(2, 4, 6, 5, 3, 4, 1)], ids=repr
-)
-def test_gradients_are_the_adjoint_of_the_forward(
-    shape: Shape, rng: Rng, handle: pymluops.Handle
-) -> None:
-    """The forward is linear in input and in mask: <go, F(x, m)> = <grad_input, x>, for m alike."""
-    x, m, go = shape.tensors(rng, np.float32)
-    y = forward(shape, x, m, handle=handle).astype(np.float64)
-    grad_input, grad_mask = backward(shape, x, m, go, handle=handle)
-    product = (go * y).sum()
-    scale = np.abs(go * y).sum()
-    assert abs(product - (grad_input.astype(np.float64) * x).sum()) <= 1e-6 * scale
-    assert abs(product - (grad_mask.astype(np.float64) * m).sum()) <= 1e-6 * scale

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dcn_calls import FLOAT_BAR, Call, as_half, bits, check_accuracy, images, random_call
+from dcn_calls import FLOAT_BAR, Call, as_half, bits, check_accuracy, random_call
 
 import pymluops
 
@@ -27,42 +27,10 @@ def call(request: pytest.FixtureRequest, rng: np.random.Generator) -> Call:
     return random_call(rng, shape, outputs, kernel, **numbers)
 
 
-def test_linear_in_input_filter_and_mask(
-    call: Call, handle: pymluops.Handle, rng: np.random.Generator
-) -> None:
-    call = replace(call, bias=None)
-    for name in ("x", "filter") if call.mask is None else ("x", "filter", "mask"):
-        one = getattr(call, name)
-        other = rng.standard_normal(one.shape, np.float32)
-        both = replace(call, **{name: 2 * one - 0.5 * other}).forward(handle)
-        first = call.forward(handle).astype(np.float64)
-        second = replace(call, **{name: other}).forward(handle).astype(np.float64)
-        # Sums of two results are as exact as both together.
-        error = np.abs(both - (2 * first - 0.5 * second)).sum()
-        assert error <= 4 * FLOAT_BAR * (2 * np.abs(first) + 0.5 * np.abs(second)).sum()
-
-
 def test_the_bias_is_added(call: Call, handle: pymluops.Handle, rng: np.random.Generator) -> None:
     bias = rng.standard_normal(call.filter.shape[0], np.float32)
     plain = replace(call, bias=None).forward(handle).astype(np.float64)
     check_accuracy(replace(call, bias=bias).forward(handle), plain + bias, FLOAT_BAR)
-
-
-def test_gradients_are_the_adjoint(
-    call: Call, handle: pymluops.Handle, rng: np.random.Generator
-) -> None:
-    """<forward(x), g> = <x, backward(g)>, for each of the factors."""
-    call = replace(call, x=np.abs(call.x), bias=None)
-    grad = call.gradient(rng)
-    product = (call.forward(handle).astype(np.float64) * grad).sum()
-    of_x, _, of_mask = call.backward_data(handle, grad)
-    of_filter, of_bias = call.backward_weight(handle, grad)
-    factors = [(call.x, of_x), (call.filter, of_filter)]
-    factors += [] if call.mask is None else [(call.mask, of_mask)]
-    for value, gradient in factors:
-        adjoint = (value.astype(np.float64) * gradient).sum()
-        assert adjoint == pytest.approx(product, rel=2 * FLOAT_BAR)
-    check_accuracy(of_bias, grad.sum((0, 1, 2), np.float64), FLOAT_BAR)
 
 
 def test_a_mask_of_ones_is_none(
@@ -77,25 +45,6 @@ def test_a_mask_of_ones_is_none(
     for got, wanted in zip(ones.results(handle, grad), expected, strict=True):
         if wanted is not None:
             check_accuracy(got, wanted.astype(np.float64), FLOAT_BAR)
-
-
-@pytest.mark.parametrize("half", [False, True], ids=["float", "half"])
-def test_images_are_independent(
-    call: Call, half: bool, handle: pymluops.Handle, rng: np.random.Generator
-) -> None:
-    """A batch that is cut into parts gives the same bits."""
-    call = as_half(call) if half else call
-    grad = call.gradient(rng)
-    whole = call.forward(handle), *call.backward_data(handle, grad)
-    for step in (1, 2):
-        parts = []
-        for first in range(0, len(call.x), step):
-            part = slice(first, first + step)
-            some = images(call, part)
-            parts.append((some.forward(handle), *some.backward_data(handle, grad[part])))
-        for got, pieces in zip(whole, zip(*parts, strict=True), strict=True):
-            if got is not None:
-                assert got.tobytes() == np.concatenate(pieces).tobytes()
 
 
 def test_im2col_step_changes_nothing(

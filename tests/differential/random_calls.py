@@ -121,8 +121,9 @@ class Caller:
         if wanted.strides is None:
             status = lib.mluOpSetTensorDescriptor_v2(out[0], layout, dtype, len(dims), dims)
         else:
+            strides = [min(stride, 2**63 - 1) for stride in wanted.strides]
             status = lib.mluOpSetTensorDescriptorEx_v2(
-                out[0], layout, dtype, len(dims), dims, wanted.strides
+                out[0], layout, dtype, len(dims), dims, strides
             )
         if status == 0 and wanted.onchip != "INVALID":
             onchip = getattr(lib, f"MLUOP_DTYPE_{wanted.onchip}")

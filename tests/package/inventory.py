@@ -121,6 +121,10 @@ PLACES = (
         "values, properties, hostile data, for each instruction set and several thread counts",
     ),
     Place("tests/thing/*.py", "what they call: every operator", (r"\bPYNAME\b",)),
+    Place(
+        "tests/thing/property_cases.py",
+        "how calls are drawn; what they are linear in, their gradients, the axes that go together",
+    ),
     Place("tests/thing/gallery_cases.py", "its test cases at the sizes of networks"),
     Place(
         "tests/thing/contract.toml",

@@ -195,15 +195,6 @@ def test_maxima_of_wide_bins_and_many_samples(handle, rng):
 # ------------------------------------------------------------------------------- properties
 
 
-def test_the_backward_is_the_adjoint_of_the_forward(handle, rng):
-    """<forward(x), g> = <x, backward(g)>, as means are linear in the map."""
-    call = random_call(rng, (2, 20, 24, 20), 30)
-    grad = rng.standard_normal((30, 2, 3, 20)).astype(np.float32)
-    forward = (call.forward(handle).astype(np.float64) * grad).sum()
-    backward = (call.x.astype(np.float64) * call.backward(handle, grad)).sum()
-    assert forward == pytest.approx(backward, rel=1e-5, abs=1e-3)
-
-
 def test_without_offsets_deformable_pooling_is_the_same(handle, rng):
     call = random_call(rng, (2, 20, 24, 37), 30, ratio=2)
     numbers = {"pooled": call.pooled, "spatial_scale": 0.5, "sampling_ratio": 2, "handle": handle}
@@ -273,6 +264,18 @@ def test_errors(change, error, text, handle):
     call = replace(Call(EXAMPLE, np.float32([[0, 0, 0, 2, 2]])), **change)
     with pytest.raises(error, match=text):
         call.forward(handle)
+
+
+@pytest.mark.parametrize("channels", [1, 40])
+def test_shares_of_a_point_are_exact(channels, handle):
+    """A point just behind a row gives the next one as much as it is behind, unrounded."""
+    y, x = (np.full((1, 1, 1, channels), value, np.float32) for value in (1e-5, 1 + 2**-20))
+    size, box = {"batch": 1, "height": 2, "width": 3}, np.zeros((1, 5), np.float32)
+    found = pymluops.roi_align_backward(
+        np.ones_like(y), box, x, y, **size, pool_mode="max", handle=handle
+    )
+    row, col = np.float32([1 - y[0, 0, 0, 0], 1e-5]), np.float32([0, 1 - 2**-20, 2**-20])
+    assert (found == np.multiply.outer(row, col)[None, :, :, None]).all()
 
 
 def test_gradients_of_maxima_need_their_places(handle):

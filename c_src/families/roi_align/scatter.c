@@ -148,11 +148,13 @@ MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct til
   }
 }
 
-/* How much of a point belongs to a row or column: less the farther it is, nothing from 1 on. */
+/* How much of a point belongs to a row or column: less the farther it is, nothing from 1 on. Before
+   the pixel that is the distance to the one before, which is exact; what is left of the distance to
+   the pixel itself would be rounded twice. */
 MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
-  const vf past = at - vf_set((float)pixel);
-  const vf away = vf_greatest(past, vf_set(0.0f) - past);
-  return vf_greatest(vf_set(1.0f) - away, vf_set(0.0f));
+  const vf before = at - vf_set((float)(pixel - 1)), past = at - vf_set((float)pixel);
+  const vf share = vf_select(vf_at_least(past, vf_set(0.0f)), vf_set(1.0f) - past, before);
+  return vf_greatest(share, vf_set(0.0f));
 }
 
 /* Channels up to the last whole vector, to all pixels of a box that is on the tile. Their number is
