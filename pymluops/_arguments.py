@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of a call: what a Python function is given, as the C function wants it.
+"""The arguments of a call: from those of a Python function to those of the C function.
 
-Rank, dtype and size are judged here before anything is copied; all else is judged by C.
+Rank, dtype and size are checked here, before anything is copied. C checks everything else.
 """
 
 import math
@@ -63,7 +63,7 @@ def no_memory(function: str, name: str, shape: tuple[int, ...]) -> AllocFailedEr
 
 
 class Tensor:
-    """An array as C gets it: a descriptor and a pointer."""
+    """An array as it is passed to C: a descriptor and a pointer."""
 
     __slots__ = ("array", "descriptor", "dtype", "name", "narrow", "pointer", "result", "shape")
 
@@ -143,7 +143,7 @@ class Arguments:
         second: tuple[str, SupportsIndex | None],
         default: int | None = None,
     ) -> tuple[int, int]:
-        """Return two sizes, given by name each, or together as one number or two."""
+        """Return two sizes, given by two arguments, or by one that is a number or a pair."""
         name, value = both
         if value is None:
             return self.integer(*first), self.integer(*second)
@@ -173,7 +173,7 @@ class Arguments:
         *,
         batch: bool = False,
     ) -> Tensor:
-        """Return what the operator reads; a `batch` is of images, or is one without that dim."""
+        """Return an input tensor; a `batch` is images, or one image without the first dim."""
         leader = self._leader if dtypes is HALF_OR_FLOAT else None
         if leader is not None:
             dtypes = (leader.dtype,)
@@ -236,9 +236,9 @@ class Arguments:
         batch: bool = False,
         layout: Layout | None = None,
     ) -> Tensor:
-        """Return what the operator writes: the array that the caller gave, or a new one.
+        """Return an output tensor: the array that the caller gave, or a new one.
 
-        Of four dims, it has the layout of the call, or a `layout` of its own.
+        With four dims it has the layout of the call, or `layout`.
         """
         single = batch and bool(self._single)
         descriptor = self._descriptor(name, shape, dtype, layout)

@@ -3,8 +3,8 @@
 
 A `Call` turns the arguments of a NumPy function into those of the C function, keeps everything
 alive until C returns, and turns a failing status into an exception. Calls from torch, which has
-tensors of its own, take the last step here as well. Shapes and values are judged by
-C alone; Python refuses only what cannot be handed over.
+tensors of its own, use the last step too. Only C checks shapes and values; Python rejects only
+what cannot be passed to C.
 """
 
 import math
@@ -38,7 +38,7 @@ _BYTE = np.dtype(np.uint8)
 def workspace_for(
     handle: Handle, size_function: str, arguments: Sequence[Any]
 ) -> tuple[CData, int]:
-    """Return working memory of the size that a function of the C API asks for."""
+    """Return working memory of the size that a query function of the C API gives."""
     size = ffi.new("size_t *")
     handle.invoke(size_function, (*arguments, size))
     if size[0] == 0:
@@ -64,7 +64,7 @@ class Call(Arguments):
         self._handle = resolve(function, handle)
 
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
-        """Return working memory of the size that a function of the C API asks for."""
+        """Return working memory of the size that a query function of the C API gives."""
         try:
             return workspace_for(self._handle, size_function, arguments)
         except MluOpError as error:  # in the name of the function that the caller knows
@@ -89,7 +89,7 @@ class Call(Arguments):
         self.finish()
 
     def finish(self) -> None:
-        """Hand over the results, zeros where nothing was read."""
+        """Complete the results: zeros if an input is empty, float16 if C computed in float32."""
         for tensor in self._outputs:
             if self._empty_input:
                 # With nothing to read some functions succeed without writing.
@@ -101,7 +101,7 @@ class Call(Arguments):
                 after_writing(tensor.result)
 
     def _make_ready(self, tensors: list[Tensor]) -> None:
-        """Copy what C cannot read where it is, unless C will refuse the call anyway."""
+        """Copy what C cannot read in place, unless C will reject the call anyway."""
         too_large = any(math.prod(tensor.shape) >= TOO_MANY for tensor in tensors)
         for tensor in tensors:
             if self._wide and tensor.dtype == _HALF:

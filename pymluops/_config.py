@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this installation is, and how C programs are built against it."""
+"""Versions and paths of this installation, and the flags for C programs that use it."""
 
 import shlex
 from pathlib import Path
@@ -85,7 +85,7 @@ def loaded_library() -> Path:
 
 
 def facts() -> dict[str, str]:
-    """Return what a report of a problem should say about this installation."""
+    """Return the facts about this installation for a problem report."""
     import platform  # here, as it is slow to import and rarely needed
 
     api = ffi.new("int[3]")

@@ -59,7 +59,7 @@ def strided_descriptor(
 def object_descriptor(name: str, *values: Any, version: str = "") -> CData:
     """Return a descriptor that is not of a tensor, such as "RoiAlignForward", set to values.
 
-    It is shared as those of tensors are.
+    It is shared like those of tensors.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def object_descriptor(name: str, *values: Any, version: str = "") -> CData:
 
 
 class TensorDescriptor:
-    """A tensor descriptor for calls through `pymluops.capi`, freed together with this object.
+    """A tensor descriptor for calls through `pymluops.capi`, destroyed together with this object.
 
-    The functions of this package make their descriptors themselves.
+    The functions of this package create their own descriptors.
 
     Examples
     --------
@@ -118,14 +118,14 @@ class TensorDescriptor:
         Parameters
         ----------
         array : numpy.ndarray
-            Any strides that are whole numbers of elements. The descriptor does not keep it alive.
+            Its strides must be whole numbers of elements. The descriptor does not keep it alive.
         layout : Layout or str, default "ARRAY"
             What its dims mean, such as "NHWC".
 
         Raises
         ------
         BadTypeError
-            `array` is no array, or of a dtype that the C API does not have.
+            `array` is not an array, or its dtype is not part of the C API.
         BadParamError
             Its strides cannot be described, or `layout` is unknown.
         """

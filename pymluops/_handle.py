@@ -46,10 +46,11 @@ class Handle:
     Parameters
     ----------
     num_threads : int, default 0
-        The most threads an operator may use; 0 is every core that the process may use, or
-        OMP_NUM_THREADS where that is set. Results do not depend on it.
+        The largest number of threads that an operator may use; 0 is every core that the process
+        may use, or OMP_NUM_THREADS if that is set. Results do not depend on it.
     atomics : bool, default False
-        Whether results may differ in the last bits from run to run where that is faster.
+        Whether operators may add in an order that differs from run to run. No operator of this
+        library does: results are the same with both values.
 
     Notes
     -----
@@ -57,8 +58,8 @@ class Handle:
     variable MLUOP_CPU_ISA names when the handle is made.
 
     A handle runs one operator at a time: a second thread that uses it waits. Threads that should
-    work at the same time need a handle each, which is what they have when they pass none. In a
-    forked child, a handle continues with the same settings and, like the library, one thread.
+    work at the same time need different handles. That is the case if they pass no handle, as each
+    thread has its own. In a forked child, a handle keeps its settings, but uses one thread.
 
     Examples
     --------
@@ -177,7 +178,7 @@ class Handle:
 
     @property
     def num_threads(self) -> int:
-        """The most threads that the next operator may use; 0 can be set, and means the default."""
+        """The number of threads that the next operator may use; set it to 0 for the default."""
         function, out = "mluOpCpuGetNumThreads", ffi.new("int *")
         with self.lock:
             check(lib.mluOpCpuGetNumThreads(self.cdata_for(function), out), function)
@@ -198,7 +199,7 @@ class Handle:
 
     @property
     def atomics(self) -> bool:
-        """Whether results may differ in the last bits from run to run where that is faster."""
+        """Whether operators may add in an order that differs from run to run."""
         return self._atomics == AtomicsMode.ALLOWED
 
     @atomics.setter
@@ -210,8 +211,8 @@ class Handle:
 
 
 def supported_isas() -> tuple[str, ...]:
-    """Return the instruction sets that this build has kernels for and this CPU runs, best first.
+    """Return the instruction sets that this build and this CPU support, best first.
 
-    Any of them can be forced by the environment variable MLUOP_CPU_ISA.
+    The environment variable MLUOP_CPU_ISA chooses one of them.
     """
     return tuple(ffi.string(lib.mluOpCpuGetSupportedIsas()).decode().split())

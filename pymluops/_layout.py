@@ -18,16 +18,16 @@ _DTYPES: Dtypes = tuple(
 def to_nhwc(x: ArrayLike, *, out: Output | None = None, handle: Handle | None = None) -> Array:
     """Move images from NCHW to NHWC, the layout of most functions here.
 
-    It gives the bits of ``numpy.ascontiguousarray(x.transpose(0, 2, 3, 1))``, many times faster.
+    The result is that of ``numpy.ascontiguousarray(x.transpose(0, 2, 3, 1))``, many times faster.
 
     Parameters
     ----------
     x : array_like, [N, C, H, W] or [C, H, W]
         float32, float16, or integers of 16 or 32 bits.
     out : array, [N, H, W, C], optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -37,9 +37,9 @@ def to_nhwc(x: ArrayLike, *, out: Output | None = None, handle: Handle | None = 
     Raises
     ------
     BadTypeError
-        `x` or `out` is not an array or has another dtype.
+        `x` or `out` is not an array or has the wrong dtype.
     BadParamError
-        A shape is wrong: the text names it.
+        A shape is wrong; the message says which.
 
     Examples
     --------
@@ -56,16 +56,16 @@ def to_nhwc(x: ArrayLike, *, out: Output | None = None, handle: Handle | None = 
 
 
 def to_nchw(x: ArrayLike, *, out: Output | None = None, handle: Handle | None = None) -> Array:
-    """Move images from NHWC to NCHW, the way back of `to_nhwc`.
+    """Move images from NHWC to NCHW, the inverse of `to_nhwc`.
 
     Parameters
     ----------
     x : array_like, [N, H, W, C] or [H, W, C]
         float32, float16, or integers of 16 or 32 bits.
     out : array, [N, C, H, W], optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -75,9 +75,9 @@ def to_nchw(x: ArrayLike, *, out: Output | None = None, handle: Handle | None = 
     Raises
     ------
     BadTypeError
-        `x` or `out` is not an array or has another dtype.
+        `x` or `out` is not an array or has the wrong dtype.
     BadParamError
-        A shape is wrong: the text names it.
+        A shape is wrong; the message says which.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handle that a thread has unless the caller brings one, and its number of threads."""
+"""The default handle of a thread, and its number of threads."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class _ThreadState(threading.local):
 
 
 class _Block:
-    """A block of `threads`, in force until it ends."""
+    """A block of `threads`, which applies until it ends."""
 
     __slots__ = ("ended", "num_threads")
 
@@ -63,15 +63,15 @@ def resolve(function: str, handle: Handle | None) -> Handle:
 
 
 def get_num_threads() -> int:
-    """Return the most threads that an operator called from this thread uses.
+    """Return the number of threads that an operator called from this thread may use.
 
-    A ``handle=`` has its own number.
+    A handle passed as ``handle=`` has its own number.
     """
     return default_handle().num_threads
 
 
 def set_num_threads(num_threads: int) -> None:
-    """Set the most threads that an operator uses, for calls from every thread of this process.
+    """Set the number of threads that an operator may use, for calls from every thread.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ def set_num_threads(num_threads: int) -> None:
 
 @contextmanager
 def threads(num_threads: int) -> Iterator[None]:
-    """Set the most threads that an operator uses, for the duration of a block.
+    """Set the number of threads that an operator may use, inside a ``with`` block.
 
-    The number belongs to the block: it holds for the code inside, and for what that code starts in
-    its context (tasks of asyncio, ``asyncio.to_thread``), until the block ends. It holds for no
-    other task and no other thread. Blocks may end in any order. A block inside a generator that is
-    suspended there holds for the code that runs the generator, too.
+    The number applies to the code in the block, and to what that code starts in its context (tasks
+    of asyncio, ``asyncio.to_thread``), until the block ends. It does not apply to other tasks and
+    threads. Blocks may end in any order. While a generator is suspended inside a block, the number
+    also applies to the code that runs the generator.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 """How far a result is from its baseline, and whether that is close enough.
 
 All functions take a result and a baseline of the same shape, usually in float64, and compute in
-float64. They agree on what is not in the formulas:
+float64. These rules hold for all of them:
 
-- Where both values are the same infinity, or both NaN, they are equal, and left out of all sums.
-- Where one of two unequal values is not finite, the error is infinite.
+- Two values that are the same infinity, or both NaN, are equal, and not part of any sum.
+- If one of two unequal values is not finite, the error is infinite.
 - 0/0 is 0, and any other error over a baseline of 0 is infinite.
 - Empty arrays have no error: 0.
 """
@@ -35,7 +35,7 @@ _Values: TypeAlias = npt.NDArray[np.float64]
 
 
 class Diff4(NamedTuple):
-    """The bias of a result: on which side of the baseline the unequal values are."""
+    """The bias of a result: how many of the unequal values are above and below the baseline."""
 
     above: float  # share of the unequal values that are above the baseline
     below: float  # share of the unequal values that are below the baseline
@@ -72,9 +72,10 @@ def diff2(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
 def diff3(
     result: npt.ArrayLike, baseline: npt.ArrayLike, dtype: npt.DTypeLike | None = None
 ) -> float:
-    """Return the largest single error: relative where the baseline is not small, else absolute.
+    """Return the largest single error: absolute where the baseline is small, else relative.
 
-    Small is 1e-6 for float32 and 1e-4 for float16; `dtype` is that of the result if not given.
+    Small means at most 1e-6 for float32 and 1e-4 for float16. `dtype` is by default that of the
+    result.
 
     >>> diff3([2.0, 1e-7], [1.0, 0.0], "float32")
     1.0
@@ -121,7 +122,8 @@ def diff3_2(result: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
 def diff4(result: npt.ArrayLike, baseline: npt.ArrayLike) -> Diff4:
     """Return the shares of unequal values above and below the baseline, and how many there are.
 
-    Both shares are 0 where all values are equal. NaN beside a number is unequal, but on no side.
+    Both shares are 0 if all values are equal. A NaN and a number are unequal, but count for neither
+    share.
 
     >>> diff4([1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 5.0])
     Diff4(above=0.6666666666666666, below=0.3333333333333333, unequal=3)
@@ -134,7 +136,7 @@ def diff4(result: npt.ArrayLike, baseline: npt.ArrayLike) -> Diff4:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `check` found; true if the result is accurate enough."""
+    """The result of `check`; true if the result is accurate enough."""
 
     passed: bool
     kind: Kind
@@ -169,21 +171,21 @@ def check(
     Parameters
     ----------
     result, baseline : array_like
-        What was computed, and what it should be, usually in float64. For float16 the baseline is
-        that of the rounded inputs.
+        The computed values and the expected ones, usually in float64. For float16, compute the
+        baseline from the rounded inputs.
     kind : {"arithmetic", "movement"}
-        Operators that calculate: diff1 and diff2 are limited. Operators that move data: diff3_2
-        must be 0.
+        "arithmetic" limits diff1 and diff2. "movement" is for operators that only move data:
+        diff3_2 must be 0.
     dtype : dtype, optional
-        float32 or float16, which decides the limit; by default that of the result.
+        float32 or float16, which determines the limit; by default that of the result.
     bar : {"contract", "tight"}
-        "contract" allows 1e-5 for float32 and 3e-3 for float16; "tight", which this library holds
-        itself to, 1e-6 and 5e-4.
+        "contract" allows 1e-5 for float32 and 3e-3 for float16. "tight" allows 1e-6 and 5e-4; the
+        tests of this library use it.
 
     Returns
     -------
     Verdict
-        True or false as a condition, with the figures as attributes and as text.
+        It can be used as a condition, and has the figures as attributes and as text.
 
     Raises
     ------

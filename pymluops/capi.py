@@ -2,7 +2,7 @@
 """The C API itself: ``ffi``, ``lib``, and the enumerations of ``mlu_op.h``.
 
 Every C function is an attribute of `lib` and is called as in C; `ffi` makes and reads C values.
-Statuses are plain numbers here: nothing raises. Other threads run during a call.
+A status is a plain number, and nothing raises. Other Python threads run during a call.
 
 >>> from pymluops.capi import Status, ffi, lib
 >>> handle = ffi.new("mluOpHandle_t *")

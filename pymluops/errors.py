@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the functions of this package raise: one class for each failing status of the C library."""
+"""The exceptions of this package: one class for each error status of the C library."""
 
 from threading import get_ident
 
@@ -30,7 +30,7 @@ class MluOpError(Exception):
     function : str
         The C function that failed, such as ``"mluOpBorderAlignForward"``.
     message : str
-        What was given and what was expected; also the text of the exception.
+        What was given and what was expected. It is also the text of the exception.
     """
 
     def __init__(self, status: int, function: str, message: str) -> None:
@@ -52,7 +52,7 @@ class AllocFailedError(MluOpError, MemoryError):
 
 
 class BadParamError(MluOpError, ValueError):
-    """MLUOP_STATUS_BAD_PARAM: an argument that contradicts the function or another argument."""
+    """MLUOP_STATUS_BAD_PARAM: an argument that contradicts the contract or another argument."""
 
 
 class BadTypeError(MluOpError, TypeError):
@@ -97,12 +97,12 @@ _CLASSES: dict[int, type[MluOpError]] = {
 
 
 def check(status: int, function: str) -> None:
-    """Raise the error that belongs to a status, with the message that C left on this thread.
+    """Raise the exception for a status, with the message of the last error on this thread.
 
     Parameters
     ----------
     status : int
-        What a C function returned; 0 raises nothing.
+        The return value of a C function; 0 raises nothing.
     function : str
         The name of that function.
 

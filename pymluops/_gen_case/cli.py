@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pymluops case``: its arguments. What it does is imported when it is wanted."""
+"""The arguments of ``pymluops case``. The code behind it is imported when it is needed."""
 
 import argparse
 import sys
@@ -10,12 +10,13 @@ from typing import Any
 from pymluops._gen_case.errors import CaseError
 
 _RUN = """\
-Run test cases of MLU-OPS here, and judge their results by the outputs that they store and by the
-NumPy reference. The exit status is 0 if all of them passed, 1 if one did not, 2 if there is nothing
-to run. Cases of operators that are not here are listed, and are no failures."""
+Run test cases of MLU-OPS. The results are compared with the outputs that are stored in the cases,
+and with the NumPy reference. The exit status is 0 if all cases passed, 1 if one failed, and 2 if
+there was nothing to run. Cases of operators that this library does not have are listed, and do not
+count as failures."""
 _NEW = """\
-Print a new case of an operator. Letters of the shapes (N, H, W, C ...) and parameters of the
-operator are set by NAME=VALUE; `pymluops case new OP --list` shows them."""
+Print a new test case of an operator. Set the sizes (N, H, W, C ...) and the parameters of the
+operator with --shape NAME=VALUE; `pymluops case new OP --list` shows all names."""
 
 
 def add(commands: Any) -> None:
@@ -23,11 +24,13 @@ def add(commands: Any) -> None:
     case = commands.add_parser("case", help="run, make and show MLU-OPS test cases")
     actions = case.add_subparsers(required=True, metavar="action")
 
-    run = actions.add_parser("run", help="run cases, and judge their results", description=_RUN)
-    run.add_argument("paths", nargs="+", type=Path, metavar="FILE|DIR")
+    run = actions.add_parser("run", help="run cases, and compare their results", description=_RUN)
+    run.add_argument(
+        "paths", nargs="+", type=Path, metavar="FILE|DIR", help="cases, and folders of cases"
+    )
     run.add_argument("--junit-xml", type=Path, metavar="FILE", help="write a report for CI")
     run.add_argument(
-        "--no-reference", action="store_true", help="compare with stored outputs alone"
+        "--no-reference", action="store_true", help="compare with the stored outputs only"
     )
     run.set_defaults(run=_run)
 
@@ -35,18 +38,29 @@ def add(commands: Any) -> None:
     new.add_argument(
         "operator",
         metavar="OP",
-        help="its name in C, in small letters: thing_forward for mluOpThingForward",
+        help="its C name in lower case: thing_forward for mluOpThingForward",
     )
-    new.add_argument("--shape", nargs="+", default=[], metavar="NAME=VALUE")
-    new.add_argument("--dtype", choices=("float", "half"), default="float")
-    new.add_argument("--seed", type=int, default=23)
-    new.add_argument("--list", action="store_true", help="show what --shape takes")
-    new.add_argument("-o", "--output", type=Path, help="a file: .prototxt, or .pb for binary")
+    new.add_argument(
+        "--shape", nargs="+", default=[], metavar="NAME=VALUE", help="sizes and parameters"
+    )
+    new.add_argument(
+        "--dtype", choices=("float", "half"), default="float", help="data type (default float)"
+    )
+    new.add_argument("--seed", type=int, default=23, help="seed of the random inputs (default 23)")
+    new.add_argument("--list", action="store_true", help="show the names for --shape")
+    new.add_argument(
+        "-o", "--output", type=Path, help="the file to write: .prototxt (text) or .pb (binary)"
+    )
     new.set_defaults(run=_new)
 
-    show = actions.add_parser("show", help="print what a case says, and draw it")
-    show.add_argument("path", type=Path, metavar="FILE")
-    show.add_argument("--picture", type=Path, metavar="FILE.png", help="draw it, where that helps")
+    show = actions.add_parser("show", help="print a case, and draw it")
+    show.add_argument("path", type=Path, metavar="FILE", help="the case")
+    show.add_argument(
+        "--picture",
+        type=Path,
+        metavar="FILE.png",
+        help="draw it, if there is a picture for its operator",
+    )
     show.set_defaults(run=_show)
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators in plain NumPy and float64: independent of the C library, and slow.
 
-A reference stands in for its operator: ``pymluops.reference.border_align_forward`` takes the
-arguments of `pymluops.border_align_forward`, but for `out` and `handle`, which it does not need. It
-takes lists and arrays of float64 too. What an operator computes comes back in float64, what it
-moves in the dtype that it was given.
+A reference can replace its operator: ``pymluops.reference.border_align_forward`` takes the
+arguments of `pymluops.border_align_forward`, except `out` and `handle`. It also takes lists and
+arrays of float64. Computed results are float64; data that is only moved keeps its dtype.
 
-There is a module for each family, too, such as ``pymluops.reference.border_align``. A family with
-several operators has a name for each of them as well.
+There is also a module for each family, such as ``pymluops.reference.border_align``, and for each
+operator of a family with several operators.
 """
 
 import re

@@ -2,8 +2,8 @@
 """The operators for PyTorch, with the names and the signatures that mmcv.ops gives them.
 
 Tensors are (N, C, H, W) on the CPU, in float32, float16, bfloat16 or float64. A channels_last
-tensor is used as it is, and gives a channels_last result. Everything here can be differentiated
-once, compiled and exported.
+tensor is not converted, and gives a channels_last result. All operators have first derivatives,
+and work with torch.compile and torch.export.
 """
 
 try:

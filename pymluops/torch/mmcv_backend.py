@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets mmcv's own modules run on the CPU: :func:`install` once, before the model is used.
+"""Lets mmcv's own modules run on the CPU: call :func:`install` once, before the model is used.
 
-mmcv-lite has all of mmcv's Python, and no compiled module: it gets one, ``mmcv._ext``, with our
-operators in it, and those functions of ``mmcv.ops`` that are the same as ours are replaced. A full
-mmcv keeps its own functions for other devices, and takes ours for tensors on the CPU. Nothing of
-mmcv is copied or changed on disk.
+mmcv-lite has all of mmcv's Python code, but no compiled module. It gets one, ``mmcv._ext``, with
+our operators, and functions of ``mmcv.ops`` that do the same as ours are replaced. A full mmcv
+keeps its own functions for other devices, and uses ours for tensors on the CPU. No file of mmcv is
+changed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _NAME = "mmcv._ext"
 def install() -> None:
     """Give mmcv our operators for tensors on the CPU.
 
-    All that :mod:`pymluops.torch` has runs on the CPU afterwards in mmcv's own modules, whether
-    these were imported before or are imported later. A second call does nothing.
+    Afterwards, mmcv's own modules run every operator of :mod:`pymluops.torch` on the CPU, whether
+    they were imported before or are imported later. A second call does nothing.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing this module is all that mmcv needs to run on the CPU.
+"""Import this module, and mmcv runs on the CPU.
 
-It calls :func:`pymluops.torch.mmcv_backend.install`: for ``custom_imports`` of configs, and for
-scripts, where it comes before mmdet or mmseg are imported.
+It calls :func:`pymluops.torch.mmcv_backend.install`. Name it in the ``custom_imports`` of a config,
+or import it in a script, before mmdet or mmseg.
 """
 
 from pymluops.torch.mmcv_backend import install

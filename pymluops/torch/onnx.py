@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX export: nodes of the domain "mmcv", with the names and the attributes that mmcv gives them.
 
-Importing this module is enough for ``torch.onnx.export(..., dynamo=False)``. The exporter that
-``dynamo=True`` asks for takes a table: ``custom_translation_table=translations()``. The file can be
-read by everything, and run where these nodes are implemented.
+For ``torch.onnx.export(..., dynamo=False)``, import this module. With ``dynamo=True``, also pass
+``custom_translation_table=translations()``. Any tool can read the file; a runtime needs an
+implementation of these nodes to run it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ for _name, _node in _NODES.items():
 
 
 def translations() -> dict[Any, Callable[..., Any]]:
-    """Return what ``torch.onnx.export(..., dynamo=True)`` takes as `custom_translation_table`.
+    """Return the `custom_translation_table` for ``torch.onnx.export(..., dynamo=True)``.
 
     It needs onnxscript, as that exporter does.
 

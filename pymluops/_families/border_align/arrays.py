@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BorderAlign: the maximum of a feature along each border of a box."""
+"""BorderAlign: the maxima of a feature map along the borders of boxes."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ def border_align_forward(
     input : array_like, [N, H, W, 4*C] or [H, W, 4*C], float16 or float32
         The feature map: C channels for each border.
     boxes : array_like, [N, H*W, 4] or [N, H, W, 4], the dtype of `input` or float32
-        A box (x1, y1, x2, y2) for each pixel, in pixels of the map. A NaN is no error: the samples
-        that it moves are 0.
+        A box (x1, y1, x2, y2) for each pixel, in pixels of the map. Samples at NaN coordinates are
+        0.
     pool_size : int
         The number of steps along a border.
     out : tuple of two arrays, optional
-        Where output and argmax_idx go; None for a new array.
+        The arrays that receive output and argmax_idx; None for a new array.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
     output : array, [N, H*W, 4, C], the dtype of `input`
         The maxima.
     argmax_idx : array, [N, H*W, 4, C], int32
-        The first step that reaches each maximum.
+        The step of each maximum, the first one if several are equal.
 
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or a tensor is empty: the text names it.
+        A shape or a value is wrong, or a tensor is empty; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 
@@ -110,9 +110,9 @@ def border_align_backward(
     height, width : int
         H and W, the size of the map.
     out : array, [N, H, W, 4*C], the dtype of `grad_output`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -122,9 +122,9 @@ def border_align_backward(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or a tensor is empty: the text names it.
+        A shape or a value is wrong, or a tensor is empty; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 

@@ -16,9 +16,9 @@ def scene(image: Values, small: Values) -> Scene:
         "BorderAlign",
         [
             "The largest value along each border of a box, for one box around each pixel.",
-            "The map holds the edges of what has the sun's colour. A box scores by all its",
-            "borders together: best is the one around the sun, where dots show the maxima.",
-            "The gradient goes to such places.",
+            "The map shows edges in the colour of the sun. The score of a box is the mean",
+            "of its borders. The best box is around the sun; the dots are the positions of",
+            "its maxima, where the gradient goes.",
         ],
     )
     height, width, _ = small.shape
@@ -47,7 +47,7 @@ def scene(image: Values, small: Values) -> Scene:
     score = output[0, :, :, 0].mean(-1)
     best = int(score.argmax())
     shown.pictures = [
-        Picture(small, "the best box", marks=_box_marks(boxes[0, best], argmax[0, best, :, 0])),
+        Picture(small, "best box", marks=_box_marks(boxes[0, best], argmax[0, best, :, 0])),
         Picture(heat(feature.sum(-1)), "input: edges, 4 channels", "+"),
         Picture(heat(score.reshape(height, width)), "output: mean of the borders", "\u2192"),
         Picture(heat(strength(grad[0])), "grad_input"),

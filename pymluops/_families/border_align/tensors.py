@@ -136,13 +136,13 @@ def border_align(input: Tensor, boxes: Tensor, pool_size: int) -> Tensor:
     Parameters
     ----------
     input : Tensor
-        (N, 4 * C, H, W), float32, float16, bfloat16 or float64; the quarters of the channels
-        belong to the top, left, bottom and right borders.
+        (N, 4 * C, H, W), float32, float16, bfloat16 or float64; C channels each for the top, left,
+        bottom and right border.
     boxes : Tensor
-        (N, H * W, 4), a box (x1, y1, x2, y2) for each pixel. It gets no gradient. In float32
-        beside a float16 or bfloat16 ``input`` coordinates are not rounded.
+        (N, H * W, 4), a box (x1, y1, x2, y2) for each pixel. It gets no gradient. It may be float32
+        while ``input`` is float16 or bfloat16; then coordinates are not rounded.
     pool_size : int
-        A border is sampled at ``pool_size + 1`` points, its ends included.
+        A border is sampled at ``pool_size + 1`` points, including both ends.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CARAFE: content-aware upsampling, each output pixel with a kernel of its own."""
+"""CARAFE: content-aware upsampling. Each output pixel has a kernel of its own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def carafe_forward(
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
-    """Upsample by kernels that the mask gives for each output pixel.
+    """Upsample with a kernel for each output pixel, given by the mask.
 
     With k = kernel_size, s = scale_factor, r = (k-1)//2 and g the group of channel c:
     ``output[n, p, q, c] = sum over i, j of
     mask[n, p, q, (g*k + i)*k + j] * input[n, p//s + i - r, q//s + j - r, c]``, where taps outside
-    the input are left out.
+    the input are skipped.
 
     Parameters
     ----------
@@ -38,25 +38,25 @@ def carafe_forward(
     kernel_size : int
         Odd, at most 45.
     group_size : int
-        Divides C.
+        The number of groups of channels; C must be a multiple of it.
     scale_factor : int
-        At most 5.
+        Output pixels per input pixel along each axis; at most 5.
     out : array, [N, s*H, s*W, C], the dtype of `input`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
     array, [N, s*H, s*W, C], the dtype of `input`
-        `out`, or a new array. Sums are float32, and rounded once.
+        `out`, or a new array. Sums are made in float32, and rounded once.
 
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
     NotSupportedError
         A kernel or scale beyond the limits above, or a tensor of 2**31 elements or more.
 
@@ -98,7 +98,7 @@ def carafe_backward(
     ``grad_mask[n, p, q, (g*k + i)*k + j]`` is the sum over the channels c of group g of
     ``grad_output[n, p, q, c] * input[n, p//s + i - r, q//s + j - r, c]``, and
     ``grad_input[n, y, x, c]`` the sum of ``grad_output[n, p, q, c] * mask[n, p, q, (g*k + i)*k +
-    j]`` over all p, q, i, j that read ``input[n, y, x, c]``.
+    j]`` over all p, q, i, j for which `carafe_forward` reads ``input[n, y, x, c]``.
 
     Parameters
     ----------
@@ -107,15 +107,15 @@ def carafe_backward(
     mask : array_like, [N, s*H, s*W, group_size*k*k], the dtype of `input`
         The mask of `carafe_forward`.
     grad_output : array_like, [N, s*H, s*W, C], the dtype of `input`
-        The gradient of the result of `carafe_forward`. By name only.
+        The gradient of the result of `carafe_forward`. A keyword argument.
     kernel_size : int
         Odd, at most 137.
     group_size, scale_factor : int
         As in `carafe_forward`.
     out : tuple of two arrays, optional
-        Where grad_input and grad_mask go; None for a new array.
+        The arrays that receive grad_input and grad_mask; None for a new array.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -125,9 +125,9 @@ def carafe_backward(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
     NotSupportedError
         A kernel beyond the limit above, or a tensor of 2**31 elements or more.
 

@@ -47,7 +47,7 @@ class CARAFE(nn.Module):
 
 
 class CARAFENaive(CARAFE):
-    """The same as :class:`CARAFE`, as mmcv has both names."""
+    """The same as :class:`CARAFE`; mmcv has both names."""
 
 
 class CARAFEPack(nn.Module):
@@ -61,11 +61,11 @@ class CARAFEPack(nn.Module):
     channels : int
         Channels of the features.
     scale_factor : int
-        How many times larger the result is, per side.
+        Output pixels per input pixel along each axis.
     up_kernel, up_group : int
         ``kernel_size`` and ``group_size`` of :func:`carafe`.
     encoder_kernel, encoder_dilation : int
-        Of the convolution that predicts the kernels.
+        Kernel size and dilation of the convolution that predicts the kernels.
     compressed_channels : int
         Channels between the two convolutions.
     """
@@ -99,7 +99,7 @@ class CARAFEPack(nn.Module):
         self.init_weights()
 
     def init_weights(self) -> None:
-        """Initialise so that every kernel starts as nearly a plain average."""
+        """Initialise so that every predicted kernel is close to a plain average."""
         for convolution in (self.channel_compressor, self.content_encoder):
             nn.init.xavier_uniform_(convolution.weight)
             if convolution.bias is not None:
@@ -107,7 +107,7 @@ class CARAFEPack(nn.Module):
         nn.init.normal_(self.content_encoder.weight, std=0.001)
 
     def kernel_normalizer(self, mask: Tensor) -> Tensor:
-        """Shuffle predicted values to the output's pixels and make each kernel sum to 1.
+        """Rearrange the predicted values to output pixels, and normalise each kernel to the sum 1.
 
         Works on NHWC memory, where a kernel's values are neighbours: the result is
         channels_last and goes into :func:`carafe` without another copy.

@@ -17,9 +17,9 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "CARAFE",
         [
-            "Upsampling by 4 in which each output pixel has a 5 x 5 kernel of its own. Here",
-            "the kernels come from a guide image, in a network they are predicted. Bilinear",
-            "upsampling, whose kernels are the same everywhere, blurs the same input.",
+            "Upsampling by 4. Each output pixel has a 5 x 5 kernel of its own. Here a guide",
+            "image gives the kernels; in a network they are predicted. For comparison:",
+            "bilinear upsampling uses the same kernels everywhere, and blurs the image.",
         ],
     )
     kernels = _guided_kernels(image, small, 5)
@@ -37,7 +37,7 @@ def scene(image: Values, small: Values) -> Scene:
         Picture(small, "input, 24 x 32"),
         Picture(_tiles(kernels), "mask: every 8th kernel, 5 x 5", "+"),
         Picture(output[0], "output: CARAFE, 96 x 128", "\u2192"),
-        Picture(_bilinear(small), "beside it: bilinear, 96 x 128"),
+        Picture(_bilinear(small), "for comparison: bilinear, 96 x 128"),
     ]
     return shown
 

@@ -202,7 +202,7 @@ _carafe = define(
 def carafe(
     features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
 ) -> Tensor:
-    """Upsample a feature map, each output pixel with its own kernel.
+    """Upsample a feature map with a kernel for each output pixel.
 
     Parameters
     ----------
@@ -213,9 +213,9 @@ def carafe(
     kernel_size : int
         Odd, at most 45.
     group_size : int
-        Channels are divided into as many groups, each with kernels of its own.
+        The number of groups of channels; each group has kernels of its own.
     scale_factor : int
-        At most 5.
+        Output pixels per input pixel along each axis; at most 5.
 
     Returns
     -------
@@ -229,5 +229,5 @@ def carafe(
 def carafe_naive(
     features: Tensor, masks: Tensor, kernel_size: int, group_size: int, scale_factor: int
 ) -> Tensor:
-    """Compute the same as :func:`carafe`: mmcv has two kernels for it, this library one."""
+    """Compute the same as :func:`carafe`. mmcv has two kernels for it, this library one."""
     return carafe(features, masks, kernel_size, group_size, scale_factor)

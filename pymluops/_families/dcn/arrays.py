@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deformable convolution: each tap of the filter is moved by an offset, and may be weighted."""
+"""Deformable convolution: each tap of the filter is moved by an offset, and may have a weight."""
 
 from __future__ import annotations
 
@@ -29,55 +29,56 @@ def deform_conv_forward(
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
-    """Convolve with a filter whose taps are moved, and weighted, at each pixel.
+    """Convolve with a filter whose taps are moved, and may be weighted, at each pixel.
 
     Tap (i, j) of output pixel (p, q) samples `input` between pixels, bilinearly, at row
     ``p*stride - pad + i*dilation + offset[n, p, q, ((d*kh + i)*kw + j)*2]`` and at the column that
     the next offset gives, d being the deformable group of the channel. The sample is multiplied by
-    ``mask[n, p, q, (d*kh + i)*kw + j]``, and takes the place of the pixel in a convolution. Around
-    the map is 0.
+    ``mask[n, p, q, (d*kh + i)*kw + j]``, and replaces the pixel of a plain convolution. Outside the
+    map there are zeros.
 
     Parameters
     ----------
     input : array_like, [N, H, W, C] or [H, W, C], float16 or float32
         The feature map.
     offset : array_like, [N, ho, wo, deformable_group*kh*kw*2], the dtype of `input`
-        How far each tap moves, down and to the right, in pixels. Any number is legal: a sample
-        outside of the map, at NaN or at infinity, is 0.
+        How far each tap moves, down and to the right, in pixels. Any number is allowed: a sample
+        outside the map, at NaN or at infinity, is 0.
     filter : array_like, [co, kh, kw, C/conv_group], the dtype of `input`
         The weights.
     mask : array_like, [N, ho, wo, deformable_group*kh*kw], the dtype of `input`, optional
-        What samples are multiplied by; 1 without it.
+        The factor of each sample; without it, 1.
     bias : array_like, [co], the dtype of `input`, optional
-        What is added to each channel of the result.
+        A number that is added to each channel of the result.
     pad : int, (int, int) or (int, int, int, int), default 0
         Zeros around the map: one number for all sides, (rows, columns), or (top, bottom, left,
         right).
     stride, dilation : int or (int, int), default 1
         Pixels between two windows, and between two taps: one number, or (rows, columns).
     deformable_group : int, default 1
-        The channels of `input` are so many groups, each with offsets and masks of its own.
+        The number of groups of input channels; each group has offsets and masks of its own.
     conv_group : int, default 1
-        The groups of the convolution, as in a dense one.
+        The number of groups of the convolution.
     im2col_step : int, default 1
-        Divides N, and changes nothing: how many images an accelerator takes at once.
+        How many images an accelerator computes at once. N must be a multiple of it; it does not
+        change the result.
     out : array, [N, ho, wo, co], the dtype of `input`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
     array, [N, ho, wo, co], the dtype of `input`
         `out`, or a new array; ``ho = (H + top + bottom - (dilation*(kh - 1) + 1)) // stride + 1``,
-        wo alike. Sums are float32 or wider, and rounded once.
+        and wo in the same way. Sums are made in float32 or wider, and rounded once.
 
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 
@@ -125,22 +126,22 @@ def deform_conv_backward_data(
 ) -> tuple[Array, Array, Array | None]:
     """Compute the gradients of `deform_conv_forward` for its input, its offset and its mask.
 
-    Each sample adds ``weight * mask * gradient of the sample`` to the four pixels around it, and
-    how its value grows downwards and to the right gives the gradient of its offsets. A sample
-    outside of the map has the gradient 0, and adds nothing.
+    Each sample adds ``weight * mask * gradient of the sample`` to the four pixels around it. The
+    gradients of its offsets are the derivatives of its value downwards and to the right, times its
+    gradient. A sample outside the map has the gradient 0, and adds nothing.
 
     Parameters
     ----------
     input, offset, filter, mask : array_like
         As in `deform_conv_forward`.
     grad_output : array_like, [N, ho, wo, co], the dtype of `input`
-        The gradient of the result of `deform_conv_forward`. By name only.
+        The gradient of the result of `deform_conv_forward`. A keyword argument.
     pad, stride, dilation, deformable_group, conv_group, im2col_step
         As in `deform_conv_forward`.
     out : tuple of three arrays, optional
-        Where grad_input, grad_offset and grad_mask go; None for a new array.
+        The arrays that receive grad_input, grad_offset and grad_mask; None for a new array.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -152,9 +153,9 @@ def deform_conv_backward_data(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 
@@ -210,23 +211,24 @@ def deform_conv_backward_weight(
 ) -> tuple[Array, Array]:
     """Compute the gradients of `deform_conv_forward` for its filter and its bias.
 
-    ``grad_filter[o, i, j, c]`` is the sum over all pixels of their gradient in channel o times the
-    sample of tap (i, j) in channel c times its mask, ``grad_bias[o]`` that of the gradient alone.
+    ``grad_filter[o, i, j, c]`` is the sum over all output pixels of the gradient in channel o times
+    the sample of tap (i, j) in channel c times its mask. ``grad_bias[o]`` is the sum of the
+    gradient in channel o.
 
     Parameters
     ----------
     input, offset, mask : array_like
         As in `deform_conv_forward`.
     grad_output : array_like, [N, ho, wo, co], the dtype of `input`
-        The gradient of the result of `deform_conv_forward`. By name only.
+        The gradient of the result of `deform_conv_forward`. A keyword argument.
     kernel_size : int or (int, int)
         Rows and columns of the filter.
     pad, stride, dilation, deformable_group, conv_group, im2col_step
         As in `deform_conv_forward`.
     out : tuple of two arrays, optional
-        Where grad_filter and grad_bias go; None for a new array.
+        The arrays that receive grad_filter and grad_bias; None for a new array.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -236,9 +238,9 @@ def deform_conv_backward_weight(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 

@@ -83,7 +83,7 @@ class _Pack(_Conv):
     conv_offset: nn.Conv2d
 
     def init_offset(self) -> None:
-        """Let the taps begin where those of a plain convolution are."""
+        """Initialise so that all offsets are 0, as in a plain convolution."""
         nn.init.zeros_(self.conv_offset.weight)
         if self.conv_offset.bias is not None:
             nn.init.zeros_(self.conv_offset.bias)
@@ -107,11 +107,11 @@ class DeformConv2d(_Conv):
     in_channels, out_channels, kernel_size, stride, padding, dilation, groups
         As for ``torch.nn.Conv2d``.
     deform_groups : int
-        Channels are divided into as many groups, each with offsets of its own.
+        The number of groups of input channels; each group has offsets of its own.
     bias : bool
         Must be False.
     im2col_step : int
-        Changes no result, but must divide a batch that is larger.
+        A larger batch must be a multiple of it. It does not change the result.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class DeformConv2d(_Conv):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight anew."""
+        """Initialise the weight randomly."""
         nn.init.kaiming_uniform_(self.weight, nonlinearity="relu")
 
     def forward(self, x: Tensor, offset: Tensor) -> Tensor:
@@ -187,7 +187,7 @@ class ModulatedDeformConv2d(_Conv):
     in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
         As for ``torch.nn.Conv2d``.
     deform_groups : int
-        Channels are divided into as many groups, each with offsets and masks of its own.
+        The number of groups of input channels; each group has offsets and masks of its own.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class ModulatedDeformConv2d(_Conv):
         self.init_weights()
 
     def init_weights(self) -> None:
-        """Draw the weight anew, and zero the bias."""
+        """Initialise the weight randomly, and the bias with 0."""
         bound = 1 / math.sqrt(self.in_channels * self.kernel_size[0] * self.kernel_size[1])
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -246,7 +246,7 @@ class ModulatedDeformConv2dPack(ModulatedDeformConv2d, _Pack):
         self.init_weights()
 
     def init_weights(self) -> None:
-        """Draw the weight anew, and zero the bias and what predicts offsets and masks."""
+        """Initialise the weight randomly; the bias, the offsets and the masks begin at 0."""
         super().init_weights()
         if hasattr(self, "conv_offset"):
             self.init_offset()

@@ -21,9 +21,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "Deformable convolution",
         [
-            "A mean over a column of 9 points (blue, for one pixel). Offsets move them (red):",
-            "here they lie along the leaning tower, whose edges stay sharp then. A mask gives",
-            "points in the middle more weight. The gradient shows which pixels were read.",
+            "The mean of a column of 9 points (blue, for one pixel). Offsets move the",
+            "points (red): here along the leaning tower, so that its edges stay sharp. A",
+            "mask gives the points in the middle more weight. The gradient shows which",
+            "pixels were read.",
         ],
     )
     x, (offset, mask) = nhwc(image), _turned_taps()
@@ -64,7 +65,7 @@ def scene(image: Values, small: Values) -> Scene:
         for y, x in some.tolist()
     ]
     shown.pictures = [
-        Picture(image, "input, the points of a pixel", marks=marks),
+        Picture(image, "input, the points of one pixel", marks=marks),
         Picture(plain[0], "output without offsets", "\u2192"),
         Picture(output[0], "output with offsets"),
         Picture(heat(strength(grad_input[0])), "grad_input of that pixel"),

@@ -188,14 +188,14 @@ def deform_conv2d(
     bias: bool = False,
     im2col_step: int = 32,
 ) -> Tensor:
-    """Convolve with a kernel each of whose taps is moved at each pixel.
+    """Convolve with a kernel whose taps are moved at each pixel.
 
     Parameters
     ----------
     input : Tensor
         (N, C, H, W), float32, float16, bfloat16 or float64.
     offset : Tensor
-        (N, 2 * deform_groups * kernel_h * kernel_w, out_h, out_w): y and x of each tap in turn, in
+        (N, 2 * deform_groups * kernel_h * kernel_w, out_h, out_w): for each tap y, then x, in
         pixels.
     weight : Tensor
         (out_channels, C / groups, kernel_h, kernel_w).
@@ -204,11 +204,12 @@ def deform_conv2d(
     groups : int
         As for ``torch.nn.functional.conv2d``.
     deform_groups : int
-        Channels are divided into as many groups, each with offsets of its own.
+        The number of groups of input channels; each group has offsets of its own.
     bias : bool
         Must be False.
     im2col_step : int
-        Changes no result: how many images mmcv takes at once. A larger batch is a multiple of it.
+        How many images mmcv computes at once. A larger batch must be a multiple of it. It does not
+        change the result.
 
     Returns
     -------

@@ -39,25 +39,25 @@ def deform_roi_pool_forward(
     input : array_like, [N, H, W, C] or [H, W, C], float16 or float32
         The feature map.
     rois : array_like, [R, 5], the dtype of `input` or float32
-        Regions (image number, x1, y1, x2, y2). The number is cut to a whole one: 0.5 is image 0. A
-        NaN among the coordinates is no error, and such samples are 0. No regions give no results.
+        Regions (image index, x1, y1, x2, y2). The image index is rounded towards 0. Samples at NaN
+        coordinates are 0. Without regions the result is empty.
     offset : array_like, [R, 2, pooled_height, pooled_width], the dtype of `input`, optional
         How far each bin moves in x and in y.
     pooled_height, pooled_width : int
         The number of bins.
     spatial_scale : float, default 1.0
-        Pixels of the map for one unit of the regions. 0 and negative numbers are no error, though
-        they hardly mean anything: 0 puts every region at the first pixel.
+        Pixels of the map per unit of the regions. 0 and negative numbers are accepted; with 0 every
+        region is at the first pixel.
     sampling_ratio : int, default 0
-        The grid has this many points in each direction; 0 is about one for each pixel.
+        The number of points of a bin in each direction; 0 means about one for each pixel.
     gamma : float, default 0.1
         The scale of the offsets.
     pooled : int or (int, int), optional
         Both numbers of bins in one argument.
     out : array, [R, pooled_height, pooled_width, C], the dtype of `input`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -67,9 +67,9 @@ def deform_roi_pool_forward(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+        A shape or a value is wrong, or an image index is not 0 to N-1; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 
@@ -120,7 +120,7 @@ def deform_roi_pool_backward(
     """Compute the gradients of `deform_roi_pool_forward` for its input and its offset.
 
     Each sample adds ``weight * grad_output[r, ph, pw, c] / samples`` to the four pixels around it,
-    and its share of ``gamma * (width, height) of the region * slope of the input`` to
+    and its share of ``gamma * (width, height) of the region * derivative of the input`` to
     ``grad_offset[r, :, ph, pw]``.
 
     Parameters
@@ -132,22 +132,22 @@ def deform_roi_pool_backward(
     pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma, pooled
         As in `deform_roi_pool_forward`.
     out : tuple of two arrays, optional
-        Where grad_input and grad_offset go; None for a new array.
+        The arrays that receive grad_input and grad_offset; None for a new array.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
     grad_input : array, [N, H, W, C], the dtype of `grad_output`
     grad_offset : array, [R, 2, pooled_height, pooled_width], the dtype of `grad_output`, or None
-        None without an offset.
+        None if there is no offset.
 
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+        A shape or a value is wrong, or an image index is not 0 to N-1; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 

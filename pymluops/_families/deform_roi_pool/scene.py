@@ -19,9 +19,9 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "Deformable RoI pooling",
         [
-            "The mean of each bin of a region. Offsets move the bins (red, before: blue):",
-            "here they follow the leaning tower, and the result stands upright. The",
-            "gradient shows which pixels were read.",
+            "The mean of each bin of a region. Offsets move the bins (red; blue without",
+            "offsets): here they follow the leaning tower, so that the result is upright.",
+            "The gradient shows which pixels were read.",
         ],
     )
     top, left, bottom, right = TOWER_BOX

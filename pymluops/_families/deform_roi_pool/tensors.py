@@ -188,24 +188,24 @@ def deform_roi_pool(
     sampling_ratio: int = 0,
     gamma: float = 0.1,
 ) -> Tensor:
-    """Average each bin of each region of interest, bins moved by an offset.
+    """Average each bin of each region of interest; bins may be moved by an offset.
 
     Parameters
     ----------
     input : Tensor
         (N, C, H, W), float32, float16, bfloat16 or float64.
     rois : Tensor
-        (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient. In float32
-        beside a float16 or bfloat16 ``input`` coordinates are not rounded.
+        (R, 5), a row (image index, x1, y1, x2, y2) per region. It gets no gradient. It may be
+        float32 while ``input`` is float16 or bfloat16; then coordinates are not rounded.
     offset : Tensor or None
-        ``(R, 2, *output_size)``: how far each bin moves in x and in y, in sizes of its region
-        times ``gamma``.
+        ``(R, 2, *output_size)``: how far each bin moves in x and in y, in units of ``gamma``
+        times the size of its region.
     output_size : int or (int, int)
         Bins per region, (height, width).
     spatial_scale : float
-        Coordinates of ``rois`` are multiplied by it.
+        The factor from the coordinates of ``rois`` to pixels of the map.
     sampling_ratio : int
-        Samples per side of a bin; 0 takes one per pixel.
+        Samples per side of a bin; 0 means about one for each pixel.
     gamma : float
         Scale of the offsets.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masked im2col and col2im: windows of a map at chosen positions as columns, and back."""
+"""Masked im2col and col2im: the windows at chosen positions of a map as columns, and back."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def masked_im2col_forward(
     feature : array_like, [1, C, H, W] or [C, H, W], float16 or float32
         The feature map, channels first.
     mask_h_idx, mask_w_idx : array_like, [M], int32 or int64
-        Rows and columns of the positions; any value is allowed, so two arrays that were exchanged
-        are not noticed. `mask_h_idx` alone may be a boolean mask [H, W] or what ``np.nonzero``
-        makes of it; or a mask [N, H, W] for a `feature` [N, C, H, W], M being the positions of
-        all images in their order.
+        Rows and columns of the positions. Any value is allowed, so exchanged arrays cannot be
+        detected. Instead of both, `mask_h_idx` may be a boolean mask [H, W], or the result of
+        ``np.nonzero`` for it; or a mask [N, H, W] for a `feature` [N, C, H, W]. Then M counts the
+        positions of all images, in their order.
     kernel_h, kernel_w : int
         Height and width of the window.
     pad_h, pad_w : int, default 0
-        How far the window begins above and left of the position.
+        How many rows above and how many columns left of the position the window begins.
     kernel_size, padding : int or (int, int), optional
-        The same in one argument each: one number for both directions, or (height, width).
+        Instead of two arguments: one number for both directions, or (height, width).
     out : array, [C*kernel_h*kernel_w, M], the dtype of `feature`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -62,9 +62,9 @@ def masked_im2col_forward(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 
@@ -121,24 +121,23 @@ def masked_col2im_forward(
 ) -> Array:
     """Put each column at its position of a map of zeros.
 
-    ``im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]``, 0 elsewhere; of a position that is
-    named twice the later m stays.
+    ``im[0, c, mask_h_idx[m], mask_w_idx[m]] = col[c, m]``, 0 elsewhere. If a position is given
+    twice, the later m counts.
 
     Parameters
     ----------
     col : array_like, [C, M], float16 or float32
         The columns.
     mask_h_idx, mask_w_idx : array_like, [M], int32 or int64
-        Rows and columns of the positions, inside the map; two arrays that were exchanged are
-        noticed only if a position is outside then. `mask_h_idx` alone may be a boolean mask [H, W]
-        or what ``np.nonzero`` makes of it; or a mask [N, H, W] for maps [N, C, H, W], M being the
-        positions of all maps in their order.
+        Rows and columns of the positions, which must be on the map. Instead of both, `mask_h_idx`
+        may be a boolean mask [H, W], or the result of ``np.nonzero`` for it; or a mask [N, H, W]
+        for maps [N, C, H, W]. Then M counts the positions of all maps, in their order.
     height, width : int
-        The size of the map; a mask has it already.
+        The size of the map; not needed with a mask.
     out : array, [1, C, height, width], the dtype of `col`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -148,9 +147,9 @@ def masked_col2im_forward(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or a position is outside the map: the text names it.
+        A shape or a value is wrong, or a position is outside the map; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 

@@ -10,7 +10,7 @@ from pymluops._families.masked.tensors import masked_conv2d
 
 
 class MaskedConv2d(nn.Conv2d):
-    """A convolution that computes only where a mask says so, if it is given one.
+    """A convolution that computes only where a mask is positive, if there is a mask.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class MaskedConv2d(nn.Conv2d):
         )
 
     def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Apply :func:`masked_conv2d`; without a mask, what ``torch.nn.Conv2d`` does.
+        """Apply :func:`masked_conv2d`; without a mask, ``torch.nn.Conv2d``.
 
         The result has the same dtype with a mask and without, under autocast too.
         """

@@ -15,10 +15,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "Masked im2col, col2im",
         [
-            "A convolution at chosen positions alone: im2col makes a column of the window",
-            "at each position, a matrix product with the filter (here one that finds",
-            "outlines) follows, and col2im puts the results back; all other positions are",
-            "0.",
+            "A convolution at chosen positions only. im2col copies the window at each",
+            "position into a column. A matrix product with the filter follows, here one",
+            "that finds outlines. col2im writes the results back; everywhere else the map",
+            "is 0.",
         ],
     )
     level = image.mean(-1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masked convolution: computed where a mask says so, and 0 elsewhere."""
+"""Masked convolution: computed where a mask is positive, and 0 elsewhere."""
 
 from __future__ import annotations
 
@@ -262,14 +262,14 @@ def masked_conv2d(
     padding: int | tuple[int, ...] | str = 0,
     stride: int | tuple[int, ...] = 1,
 ) -> Tensor:
-    """Convolve where a mask is positive.
+    """Convolve where a mask is positive; the result is 0 elsewhere.
 
     Parameters
     ----------
     features : Tensor
         (1, C, H, W), float32, float16, bfloat16 or float64.
     mask : Tensor
-        (1, H, W), of any dtype: the output is computed where it is positive. It gets no gradient.
+        (1, H, W), of any dtype. The output is computed where it is positive. It gets no gradient.
     weight : Tensor
         (out_channels, C, kernel_h, kernel_w).
     bias : Tensor or None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Non-maximum suppression: of boxes that overlap, keep the one with the highest score."""
+"""Non-maximum suppression: of boxes that overlap, only the one with the highest score is kept."""
 
 from __future__ import annotations
 
@@ -66,47 +66,49 @@ def nms(
     return_scores: bool = False,
     handle: Handle | None = None,
 ) -> Any:
-    """Select boxes by falling score, and drop or weaken those that overlap a selected one.
+    """Select boxes from the highest score to the lowest, and suppress those that overlap them.
 
     Parameters
     ----------
     boxes : array_like, [n, 4], float16 or float32
-        (x1, y1, x2, y2) for each box; corners may be exchanged.
-    scores : array_like, [n], the dtype of `boxes`; float16 beside float32 boxes as well
-        Of equal scores, the box with the lower index comes first. NaN is never selected.
+        (x1, y1, x2, y2) for each box; the corners may be in any order.
+    scores : array_like, [n], the dtype of `boxes`, or float16 with float32 boxes
+        Of boxes with equal scores, the one with the lower index comes first. A box with a NaN score
+        is never selected.
     iou_threshold : float
-        The IoU above which a selected box removes another one.
+        Hard: boxes with a larger IoU are removed. Linear: boxes with at least this IoU get a lower
+        score. Gaussian: not used.
     score_threshold : float, optional
         Only scores above it are selected.
     max_output_size : int, optional
-        The most boxes to select.
+        The largest number of boxes to select.
     offset : float
-        0, or 1 where extents are counted in pixels: x2 - x1 + 1.
+        0, or 1 if the width of a box is x2 - x1 + 1, and its height in the same way.
     method : {"hard", "linear", "gaussian"}
-        Boxes are removed, or their scores decay: by ``1 - IoU`` where that is at least the
-        threshold, or by ``exp(-IoU**2 / (2 * sigma))``.
+        "hard" removes boxes. "linear" multiplies scores by ``1 - IoU`` where the IoU is at least
+        the threshold, "gaussian" by ``exp(-IoU**2 / (2 * sigma))``.
     sigma : float
         The width of the Gaussian.
     box_mode : {"corners", "centre"}
         With "centre" a box is (x, y, width, height).
     return_scores : bool
-        Whether the scores at selection are wanted too.
+        Whether to return the scores at selection too.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
     kept : array, int64
         The indices of the selected boxes, in the order of selection.
     scores : array, float32
-        With `return_scores`: their scores at selection, after the decay.
+        With `return_scores`: their scores at selection, after those changes.
 
     Raises
     ------
     BadTypeError
         An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
 
     Examples
     --------
@@ -136,10 +138,11 @@ def batched_nms(
     return_scores: bool = False,
     handle: Handle | None = None,
 ) -> Any:
-    """Select boxes as `nms` does, for each label apart.
+    """Select boxes as `nms` does, separately for each label.
 
-    Boxes of different labels never meet. The result is that of each label alone, merged by falling
-    score; of equal scores the box with the lower index comes first.
+    Boxes of different labels do not affect each other. The results of all labels are sorted
+    together, from the highest score to the lowest; of boxes with equal scores, the one with the
+    lower index comes first.
 
     Parameters
     ----------
@@ -148,16 +151,16 @@ def batched_nms(
     scores : array_like, [n]
         As for `nms`.
     labels : array_like, [n], int32 or int64
-        Any numbers that int32 holds.
+        Any numbers that fit int32.
     iou_threshold, score_threshold, offset, method, sigma, box_mode, return_scores, handle
         As for `nms`.
     max_output_size : int, optional
-        The most boxes to select, of all labels together.
+        The largest number of boxes to select, for all labels together.
 
     Returns
     -------
     kept : array, int64
-        The indices of the selected boxes, by falling score.
+        The indices of the selected boxes, from the highest score to the lowest.
     scores : array, float32
         With `return_scores`: their scores at selection.
 
@@ -166,7 +169,7 @@ def batched_nms(
     BadTypeError
         An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
 
     Examples
     --------

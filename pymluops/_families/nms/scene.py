@@ -22,9 +22,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "Non-maximum suppression",
         [
-            "A detector finds each thing many times: here the lighthouse and the sun. The box with",
-            "the highest score is kept, and those that overlap it too much go; then the next one.",
-            "Boxes of different labels never meet.",
+            "A detector finds each object several times: here the lighthouse and the sun.",
+            "nms keeps the box with the highest score, removes the boxes that overlap it",
+            "too much, and continues with the next box. batched_nms does this separately",
+            "for each label.",
         ],
     )
     boxes, scores, labels = _found()
@@ -40,7 +41,7 @@ def scene(image: Values, small: Values) -> Scene:
         numbers=numbers,
     )
     shown.pictures = [
-        Picture(image, "boxes that were found", marks=_marks(boxes, labels)),
+        Picture(image, "all boxes", marks=_marks(boxes, labels)),
         Picture(image, "nms keeps", "\u2192", _marks(boxes[kept], labels[kept])),
         Picture(image, "batched_nms keeps", "|", _marks(boxes[by_label], labels[by_label])),
     ]

@@ -156,7 +156,7 @@ def nms(
     score_threshold: float = 0,
     max_num: int = -1,
 ) -> tuple[Tensor, Tensor]:
-    """Select boxes by falling score, and drop those that overlap a selected one.
+    """Select boxes from the highest score to the lowest, and remove those that overlap them.
 
     Parameters
     ----------
@@ -165,20 +165,21 @@ def nms(
     scores : Tensor
         (n,).
     iou_threshold : float
-        The IoU above which a selected box removes another one.
+        Boxes with a larger IoU with a selected box are removed.
     offset : int
-        0, or 1 where extents are counted in pixels.
+        0, or 1 if the width of a box is x2 - x1 + 1, and its height in the same way.
     score_threshold : float
         If it is positive, only scores above it are selected.
     max_num : int
-        If it is positive, the most boxes that are selected.
+        If it is positive, the largest number of boxes to select.
 
     Returns
     -------
     dets : Tensor
         (k, 5), the selected boxes and their scores.
     inds : Tensor
-        (k,), int64, their indices by falling score; of equal scores the lower index comes first.
+        (k,), int64, their indices, from the highest score to the lowest; of equal scores the lower
+        index comes first.
     """
     boxes, scores, is_numpy = _as_tensors(boxes, scores)
     inds = _hard(boxes, scores, None, float(iou_threshold), offset, score_threshold, max_num)
@@ -195,27 +196,27 @@ def soft_nms(
     method: str = "linear",
     offset: int = 0,
 ) -> tuple[Tensor, Tensor]:
-    """Select boxes by falling score, and weaken those that overlap a selected one.
+    """Select boxes from the highest score to the lowest, and lower the scores of overlapping ones.
 
     Parameters
     ----------
     boxes, scores, offset
         As for :func:`nms`.
     iou_threshold : float
-        The IoU from which "linear" weakens and "naive" removes.
+        From this IoU on, "linear" lowers scores and "naive" removes boxes.
     sigma : float
         The width of the Gaussian: a score is multiplied by ``exp(-IoU**2 / sigma)``.
     min_score : float
-        Scores below it are out.
+        Boxes whose score falls below it are not selected.
     method : {"linear", "gaussian", "naive"}
-        What an IoU does to a score.
+        How an overlap changes a score.
 
     Returns
     -------
     dets : Tensor
         (k, 5), the selected boxes and their scores at selection, without gradients.
     inds : Tensor
-        (k,), int64, their indices by falling score.
+        (k,), int64, their indices, from the highest score to the lowest.
     """
     if method not in _METHODS:
         message = f"soft_nms: method is {method!r}, expected one of {', '.join(_METHODS)}"
@@ -235,9 +236,9 @@ def batched_nms(
     nms_cfg: dict[str, Any] | None,
     class_agnostic: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Select boxes of each class apart: those of different classes never meet.
+    """Select boxes separately for each class.
 
-    Nothing is added to the boxes to keep them apart, so nothing is rounded.
+    No offset is added to the boxes of a class, so nothing is rounded.
 
     Parameters
     ----------
@@ -247,15 +248,15 @@ def batched_nms(
         (n,), the class of each box.
     nms_cfg : dict or None
         The arguments of :func:`nms`, or of :func:`soft_nms` with ``type="soft_nms"``; with
-        ``max_num`` for both, and ``class_agnostic``. `split_thr` is taken and not needed. None:
-        boxes are only sorted.
+        ``max_num`` for both, and ``class_agnostic``. `split_thr` is ignored. With None, boxes are
+        only sorted.
     class_agnostic : bool
-        Whether all boxes may meet.
+        Whether to ignore the classes.
 
     Returns
     -------
     dets : Tensor
-        (k, 5), the selected boxes and their scores, by falling score.
+        (k, 5), the selected boxes and their scores, from the highest score to the lowest.
     keep : Tensor
         (k,), int64, their indices.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Point-wise spatial attention: spread masks over the map that they attend to, and back."""
+"""PSAMask: point-wise spatial attention, from masks around pixels to the whole map and back."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def psamask_forward(
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
-    """Spread the mask of each pixel over the map that it attends to.
+    """Write the mask of each pixel to the positions of the map that it refers to.
 
-    With the target (th, tw) = (h + u - (h_mask-1)//2, w + v - (w_mask-1)//2) inside the map,
+    With the position (th, tw) = (h + u - (h_mask-1)//2, w + v - (w_mask-1)//2) on the map,
     collect: ``y[n, h, w, th*W + tw] = x[n, h, w, u*w_mask + v]``, and
     distribute: ``y[n, th, tw, h*W + w] = x[n, h, w, u*w_mask + v]``; 0 everywhere else.
 
@@ -40,11 +40,11 @@ def psamask_forward(
     h_mask, w_mask : int
         Height and width of the masks.
     mask_size : int or (int, int), optional
-        Both instead of `h_mask` and `w_mask`.
+        Instead of `h_mask` and `w_mask`: (h_mask, w_mask), or one number for both.
     out : array, [N, H, W, H*W], float32, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def psamask_forward(
     Raises
     ------
     BadTypeError
-        `x` or `out` is not an array or has another dtype, or a number is not one.
+        `x` or `out` is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
 
     Examples
     --------
@@ -88,10 +88,10 @@ def psamask_backward(
     out: Output | None = None,
     handle: Handle | None = None,
 ) -> Array:
-    """Gather the gradient of `psamask_forward`.
+    """Compute the gradient of `psamask_forward`.
 
-    Each ``dx[n, h, w, u*w_mask + v]`` takes the element of `dy` that the forward function wrote
-    from there, and 0 where that target is outside the map.
+    Each ``dx[n, h, w, u*w_mask + v]`` is the element of `dy` to which `psamask_forward` writes that
+    element of `x`, and 0 if its position is not on the map.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ def psamask_backward(
     h_mask, w_mask : int
         Height and width of the masks.
     mask_size : int or (int, int), optional
-        Both instead of `h_mask` and `w_mask`.
+        Instead of `h_mask` and `w_mask`: (h_mask, w_mask), or one number for both.
     out : array, [N, H, W, h_mask*w_mask], float32, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -116,9 +116,9 @@ def psamask_backward(
     Raises
     ------
     BadTypeError
-        `dy` or `out` is not an array or has another dtype, or a number is not one.
+        `dy` or `out` is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong: the text names it.
+        A shape or a value is wrong; the message says which.
 
     Examples
     --------

@@ -16,10 +16,10 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "PSAMask",
         [
-            "Each pixel has a mask for its surroundings, here one that looks for what is",
-            "brighter. collect puts the mask of a pixel at its place on the map: whom it",
-            "looks at, the sun. distribute gives it what the masks of others say about it:",
-            "who looks at it, the sky around.",
+            "Each pixel has a mask for its surroundings; here it marks brighter pixels.",
+            "collect: the map of a pixel has its own mask, which shows where it looks: at",
+            "the sun. distribute: the map of a pixel has what the masks of others say about",
+            "it, which shows who looks at it: the sky around.",
         ],
     )
     size = 15

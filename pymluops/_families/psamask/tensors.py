@@ -133,22 +133,22 @@ _psa_mask = define(
 
 
 def psa_mask(input: Tensor, psa_type: int, mask_size: int | tuple[int, int]) -> Tensor:
-    """Turn each pixel's mask into an attention over the whole map.
+    """Turn the mask of each pixel into an attention over the whole map.
 
     Parameters
     ----------
     input : Tensor
         (N, h_mask * w_mask, H, W), float32, float16, bfloat16 or float64.
     psa_type : int
-        0 collects: channel ``th * W + tw`` of a pixel says how it attends to pixel (th, tw).
-        1 distributes: channel ``h * W + w`` of a pixel says how pixel (h, w) attends to it.
+        0, collect: channel ``th * W + tw`` of a pixel is its attention to pixel (th, tw). 1,
+        distribute: channel ``h * W + w`` of a pixel is the attention of pixel (h, w) to it.
     mask_size : int or (int, int)
         (h_mask, w_mask), or one number for both.
 
     Returns
     -------
     Tensor
-        (N, H * W, H, W), in the memory format of ``input``; 0 where a mask does not reach.
+        (N, H * W, H, W), in the memory format of ``input``; 0 where no mask refers to.
     """
     result: Tensor = _psa_mask(input, psa_type, *pair("psa_mask", "mask_size", mask_size))
     return result
@@ -160,7 +160,7 @@ class PSAMask(nn.Module):
     Parameters
     ----------
     psa_type : {"collect", "distribute"}
-        Whether a pixel's mask says what it takes from others, or what it gives to them.
+        Whether the mask of a pixel is its attention to other pixels, or theirs to it.
     mask_size : int or (int, int)
         (h_mask, w_mask).
     """

@@ -71,40 +71,40 @@ def roi_align_forward(
     input : array_like, [N, H, W, C] or [H, W, C], float16 or float32
         The feature map.
     rois : array_like, [R, 5], the dtype of `input` or float32
-        Regions (image number, x1, y1, x2, y2). The number is cut to a whole one: 0.5 is image 0. A
-        NaN among the coordinates is no error, and such samples are 0. No regions give no results.
+        Regions (image index, x1, y1, x2, y2). The image index is rounded towards 0. Samples at
+        NaN coordinates are 0. Without regions the result is empty.
     pooled_height, pooled_width : int
         The number of bins.
     spatial_scale : float, default 1.0
-        Pixels of the map for one unit of the regions.
+        Pixels of the map per unit of the regions.
     sampling_ratio : int, default 0
-        The grid has this many points in each direction; 0 is about one for each pixel. For maxima
-        it is at most 128.
+        The number of points of a bin in each direction; 0 means about one for each pixel. At most
+        128 for maxima.
     pool_mode : {"avg", "max"}
-        Mean or maximum. NaN loses against every number.
+        Mean or maximum. For a maximum, NaN is smaller than every number.
     aligned : bool, default True
-        Whether coordinates count from the edges of pixels, half a pixel from their centres. Without
-        it regions have one pixel at least, as in the first versions of RoIAlign.
+        True: coordinate 0 is the edge of the first pixel. False: it is its centre, and regions are
+        at least 1 x 1 pixels, as in the first versions of RoIAlign.
     pooled : int or (int, int), optional
         Both numbers of bins in one argument.
     out : array, or tuple of three arrays for maxima, optional
-        Where the results go; None in the tuple for a new array.
+        The arrays that receive the results; None in the tuple for a new array.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
     output : array, [R, pooled_height, pooled_width, C], the dtype of `input`
         `out`, or a new array.
     argmax_x, argmax_y : array, like `output`
-        For maxima only: where on the map each of them is. -1 where a region has no points.
+        Only for maxima: the position of each maximum on the map; -1 for a bin without points.
 
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+        A shape or a value is wrong, or an image index is not 0 to N-1; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more; a `sampling_ratio` above 128 for maxima.
 
@@ -158,25 +158,25 @@ def roi_align_backward(
     """Compute the gradient of `roi_align_forward` for its input.
 
     For means, each point adds ``weight * grad_output[r, ph, pw, c] / points`` to the four pixels
-    around it. For maxima, ``grad_output[r, ph, pw, c]`` goes to the four pixels around
-    ``(argmax_y, argmax_x)[r, ph, pw, c]``, with their bilinear weights.
+    around it. For maxima, ``grad_output[r, ph, pw, c]`` is added to the four pixels around
+    ``(argmax_y, argmax_x)[r, ph, pw, c]``, times their bilinear weights.
 
     Parameters
     ----------
     grad_output : array_like, [R, pooled_height, pooled_width, C], float16 or float32
         The gradient of the output of `roi_align_forward`.
     rois : array_like, [R, 5], the dtype of `grad_output` or float32
-        The regions of `roi_align_forward`. For maxima only their images matter.
+        The regions of `roi_align_forward`. For maxima only the image indices are used.
     argmax_x, argmax_y : array_like, like `grad_output`
-        What `roi_align_forward` returned, for maxima. Means do not look at them.
+        What `roi_align_forward` returned, for maxima; ignored for means.
     height, width, batch : int
         H, W and N, the size of the map.
     spatial_scale, sampling_ratio, pool_mode, aligned
         As in `roi_align_forward`.
     out : array, [N, H, W, C], the dtype of `grad_output`, optional
-        Where the result goes.
+        The array that receives the result.
     handle : Handle, optional
-        What to run with; by default the handle of this thread.
+        The handle to run with; by default that of this thread.
 
     Returns
     -------
@@ -186,9 +186,9 @@ def roi_align_backward(
     Raises
     ------
     BadTypeError
-        An argument is not an array or has another dtype, or a number is not one.
+        An argument is not an array or has the wrong dtype, or a scalar is not a number.
     BadParamError
-        A shape or a value is wrong, or an image number is not in 0..N-1: the text names it.
+        A shape or a value is wrong, or an image index is not 0 to N-1; the message says which.
     NotSupportedError
         A tensor of 2**31 elements or more.
 

@@ -20,9 +20,9 @@ def scene(image: Values, small: Values) -> Scene:
     shown = Scene(
         "RoIAlign",
         [
-            "The mean or the maximum of each bin of a region, over points between the pixels.",
-            "The red points are where the maxima were found: only pixels around them have a",
-            "gradient then.",
+            "The mean or the maximum of each bin of a region, over points between the",
+            "pixels. The red points are the positions of the maxima: for maxima, only the",
+            "pixels around them have a gradient.",
         ],
     )
     top, left, bottom, right = TOWER_BOX

@@ -213,18 +213,18 @@ def roi_align(
     input : Tensor
         (N, C, H, W), float32, float16, bfloat16 or float64.
     rois : Tensor
-        (R, 5), a row (image, x1, y1, x2, y2) per region. It gets no gradient. In float32
-        beside a float16 or bfloat16 ``input`` coordinates are not rounded.
+        (R, 5), a row (image index, x1, y1, x2, y2) per region. It gets no gradient. It may be
+        float32 while ``input`` is float16 or bfloat16; then coordinates are not rounded.
     output_size : int or (int, int)
         Bins per region, (height, width).
     spatial_scale : float
-        Coordinates of ``rois`` are multiplied by it.
+        The factor from the coordinates of ``rois`` to pixels of the map.
     sampling_ratio : int
-        Samples per side of a bin; 0 takes one per pixel.
+        Samples per side of a bin; 0 means about one for each pixel.
     pool_mode : {"avg", "max"}
         Mean or maximum of the samples.
     aligned : bool
-        Whether coordinates count from the edges of pixels, half a pixel from their centres.
+        True: coordinate 0 is the edge of the first pixel. False: it is its centre.
 
     Returns
     -------
@@ -250,7 +250,7 @@ class RoIAlign(nn.Module):
     output_size, spatial_scale, sampling_ratio, pool_mode, aligned
         As for :func:`roi_align`.
     use_torchvision : bool
-        There for mmcv's configurations: the results would be the same.
+        Accepted for mmcv's configurations; it does not change the result.
     """
 
     def __init__(
