@@ -4,6 +4,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -25,6 +26,10 @@ class Case:
     def arguments(self, dtype: torch.dtype = torch.float32, seed: int = 0) -> list[Any]:
         made = self.make(torch.Generator().manual_seed(seed))
         return [cast(arg, dtype) for arg in made]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what comes before its numbers: what the operator takes as a module."""
+        return tuple(takewhile(torch.is_tensor, self.arguments(seed=1)))
 
     def __str__(self) -> str:
         return self.name

@@ -49,13 +49,7 @@ CASES = [
 
 #: What mmcv.ops has too: the arguments of each class, those of its call.
 MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
-    "CARAFE": (
-        {"kernel_size": 3, "group_size": 2, "scale_factor": 2},
-        (seeded(2, 4, 3, 5), seeded(2, 18, 6, 10)),
-    ),
-    "CARAFENaive": (
-        {"kernel_size": 5, "group_size": 1, "scale_factor": 3},
-        (seeded(2, 4, 3, 5), seeded(2, 25, 9, 15)),
-    ),
+    "CARAFE": ({"kernel_size": 3, "group_size": 2, "scale_factor": 2}, CASES[0].tensors()),
+    "CARAFENaive": ({"kernel_size": 5, "group_size": 1, "scale_factor": 2}, CASES[1].tensors()),
     "CARAFEPack": ({"channels": 6, "scale_factor": 2, "up_group": 2}, (seeded(2, 6, 4, 5),)),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_case import Case, between, bilinear, normal, seeded
+from torch_case import Case, between, bilinear, normal
 
 import pymluops.torch as ours
 
@@ -72,20 +72,18 @@ CASES = [
     )
 ]
 
-_ROIS = torch.tensor([[0, 1.0, 2.0, 9.0, 8.0], [1, 0.0, 1.0, 6.0, 9.0]])
-
 #: What mmcv.ops has too: the arguments of each class, those of its call.
 MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
     "DeformRoIPool": (
         {"output_size": (2, 3), "spatial_scale": 0.5, "sampling_ratio": 2, "gamma": 0.2},
-        (seeded(2, 3, 6, 7), _ROIS, seeded(2, 2, 2, 3)),
+        CASES[0].tensors(),
     ),
     "DeformRoIPoolPack": (
         {"output_size": (2, 2), "output_channels": 3, "deform_fc_channels": 8},
-        (seeded(2, 3, 10, 11), _ROIS),
+        CASES[0].tensors()[:2],
     ),
     "ModulatedDeformRoIPoolPack": (
         {"output_size": 2, "output_channels": 3, "deform_fc_channels": 8, "sampling_ratio": 1},
-        (seeded(2, 3, 10, 11), _ROIS),
+        CASES[0].tensors()[:2],
     ),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_case import Case, bilinear, normal, seeded
+from torch_case import Case, bilinear, normal
 
 import pymluops.torch as ours
 
@@ -76,12 +76,10 @@ CASES = [
     )
 ]
 
-_ROIS = torch.tensor([[0, 1.0, 2.0, 9.0, 8.0], [1, 0.0, 1.0, 6.0, 9.0]])
-
 #: What mmcv.ops has too: the arguments of each class, those of its call.
 MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
     "RoIAlign": (
         {"output_size": (2, 3), "spatial_scale": 0.5, "sampling_ratio": 2},
-        (seeded(2, 3, 6, 7), _ROIS),
+        CASES[0].tensors(),
     ),
 }
