@@ -63,7 +63,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuSetLogCallback(mluOpCpuLogCallback_t callbac
 /**
  * Sets the minimum level that is logged, for the whole process. The environment variable
  * MLUOP_MIN_VLOG_LEVEL sets the initial level (0 info, 1 warning, 2 error, 3 or more: nothing is
- * logged); without it, that is MLUOP_CPU_LOG_WARNING.
+ * logged); without it, that is MLUOP_CPU_LOG_WARNING. Any other text is not used, and a line on
+ * stderr says so.
  *
  * @param level  The level.
  *

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pymluops import _config
+from pymluops._command_line import seed
 from pymluops._gen_case import cli
 from pymluops.bench import _cli as bench
+from pymluops.errors import MluOpError
 
 
 def _info(_: argparse.Namespace) -> int:
@@ -66,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     selftest = commands.add_parser(
         "selftest", help="compare every operator with its NumPy reference on this machine"
     )
-    selftest.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    selftest.add_argument("--seed", type=seed, default=0, help="of the random inputs (default 0)")
     selftest.set_defaults(run=_selftest)
 
     demo = commands.add_parser(
@@ -99,6 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = int(options.run(options))
         sys.stdout.flush()
+    except MluOpError as error:  # such as a wrong value of MLUOP_CPU_ISA
+        print(f"pymluops: {error}", file=sys.stderr)
+        return 1
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # whoever reads has seen enough
             print(f"pymluops: {error}", file=sys.stderr)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versions and paths of this installation, and the flags for C programs that use it."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pymluops._handle import supported_isas
 from pymluops._installation import FOLDER
 from pymluops._threads import default_handle
 from pymluops.capi import CData, ffi, lib
+from pymluops.errors import MluOpError
 
 # Beside the compiled module: in an editable installation that is not where the sources are.
 _DIR = Path(_native.__file__).resolve().parent
@@ -90,13 +92,12 @@ def facts() -> dict[str, str]:
 
     api = ffi.new("int[3]")
     lib.mluOpGetLibVersion(api + 0, api + 1, api + 2)
-    handle = default_handle()
     return {
         "pymluops": version,
         "mluOp API": ".".join(str(part) for part in api),
         "built with": _text(lib.mluOpCpuGetBuildInfo()),
-        "instruction set": f"{handle.isa_name} (supported: {' '.join(supported_isas())})",
-        "threads": str(handle.num_threads),
+        **_in_use(),
+        "environment": _environment(),
         "package": str(FOLDER),
         "library": _library_in_use(),
         "headers": str(include_path()),
@@ -105,6 +106,29 @@ def facts() -> dict[str, str]:
         "cffi": distribution_version("cffi"),
         "PyTorch": distribution_version("torch"),
     }
+
+
+def _in_use() -> dict[str, str]:
+    """Return what operators run with: a wrong setting is told and hides nothing else."""
+    supported = f"(supported: {' '.join(supported_isas())})"
+    try:
+        handle = default_handle()
+    except MluOpError as error:
+        return {"PROBLEM": str(error), "instruction set": f"none {supported}", "threads": "none"}
+    return {
+        "instruction set": f"{handle.isa_name} {supported}",
+        "threads": str(handle.num_threads),
+    }
+
+
+def _environment() -> str:
+    """Return the variables that change what the library does."""
+    found = [
+        f"{name}={value}"
+        for name, value in sorted(os.environ.items())
+        if name.startswith(("MLUOP_", "OMP_"))
+    ]
+    return " ".join(found) or "no MLUOP_ or OMP_ variable"
 
 
 def show_config() -> None:

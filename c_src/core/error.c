@@ -31,12 +31,29 @@ enum { OUTSIDE = -1 };
 /* The turn of the callback that this thread is inside of. */
 __extension__ static __thread int own_turn = OUTSIDE;
 
+static void write_line(mluOpCpuLogLevel_t level, const char *message) {
+  static const char *const names[] = {"INFO", "WARNING", "ERROR"};
+  struct mluop_held_signal broken_pipe;
+  mluop_hold_signal(&broken_pipe, SIGPIPE);
+  fprintf(stderr, "mluops %s: %s\n", names[level], message);
+  mluop_release_signal(&broken_pipe);
+}
+
+/* Nobody can have set a callback yet: what is wrong goes to stderr. */
 static void read_level_from_environment(void) {
   const char *text = getenv("MLUOP_MIN_VLOG_LEVEL");
-  if (text == NULL) return;
+  if (text == NULL || *text == '\0') return;
   char *end;
   const long level = strtol(text, &end, 10);
-  if (end == text || *end != '\0' || level < 0) return;
+  if (*end != '\0' || level < 0) {
+    char message[MESSAGE_SIZE];
+    snprintf(message, MESSAGE_SIZE,
+             "MLUOP_MIN_VLOG_LEVEL is \"%.40s\" and not used, expected a number: 0 (info), "
+             "1 (warning), 2 (error), 3 or more (nothing)",
+             text);
+    write_line(MLUOP_CPU_LOG_WARNING, message);
+    return;
+  }
   logger.min_level = level >= MLUOP_CPU_LOG_OFF ? MLUOP_CPU_LOG_OFF : (mluOpCpuLogLevel_t)level;
 }
 
@@ -65,14 +82,6 @@ static void leave_callback(void) {
   if (--logger.inside[own_turn] == 0) pthread_cond_broadcast(&callback_left);
   unlock_mutex();
   own_turn = OUTSIDE;
-}
-
-static void write_line(mluOpCpuLogLevel_t level, const char *message) {
-  static const char *const names[] = {"INFO", "WARNING", "ERROR"};
-  struct mluop_held_signal broken_pipe;
-  mluop_hold_signal(&broken_pipe, SIGPIPE);
-  fprintf(stderr, "mluops %s: %s\n", names[level], message);
-  mluop_release_signal(&broken_pipe);
 }
 
 void mluop_log(mluOpCpuLogLevel_t level, const char *message) {

@@ -29,7 +29,14 @@ static void unlock_directory(void) { pthread_mutex_unlock(&directory_mutex); }
 /* A number, or 0. */
 static int number_from(const char *variable) {
   const char *text = getenv(variable);
-  return text != NULL ? (int)strtol(text, NULL, 10) : 0;
+  if (text == NULL) return 0;
+  char *end, message[160];
+  const long number = strtol(text, &end, 10);
+  if (*end == '\0') return (int)number;
+  snprintf(message, sizeof(message), "[gen_case] %s is \"%.40s\" and not used, expected a number",
+           variable, text);
+  mluop_log(MLUOP_CPU_LOG_WARNING, message);
+  return 0;
 }
 
 static void set_mode(int mode) {

@@ -11,13 +11,12 @@ import contextlib
 import io
 import re
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 
 from pymluops import _families
-from pymluops.demo import _run, draw_picture
+from pymluops.demo import draw_picture
 from pymluops.demo._canvas import INK, Canvas
 from pymluops.demo._image import paint, shrink
 from pymluops.demo._run import Picture, Scene
@@ -33,11 +32,9 @@ _ACROSS = 3  # families beside each other
 def scenes() -> dict[str, Scene]:
     """Return what the demonstration shows of each family."""
     image = paint()
-    with mock.patch.object(_run, "_time", return_value=0.0):
-        return {
-            family: module.scene(image, shrink(image))
-            for family, module in _families.parts("scene")
-        }
+    return {
+        family: module.scene(image, shrink(image)) for family, module in _families.parts("scene")
+    }
 
 
 def overview(shown: dict[str, Scene]) -> Canvas:

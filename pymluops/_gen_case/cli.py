@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pymluops._command_line import seed
 from pymluops._gen_case.errors import CaseError
 
 _RUN = """\
@@ -46,7 +47,7 @@ def add(commands: Any) -> None:
     new.add_argument(
         "--dtype", choices=("float", "half"), default="float", help="data type (default float)"
     )
-    new.add_argument("--seed", type=int, default=23, help="seed of the random inputs (default 23)")
+    new.add_argument("--seed", type=seed, default=23, help="seed of the random inputs (default 23)")
     new.add_argument("--list", action="store_true", help="show the names for --shape")
     new.add_argument(
         "-o", "--output", type=Path, help="the file to write: .prototxt (text) or .pb (binary)"

@@ -71,8 +71,8 @@ def _speed(rows: Sequence[Row], title: str, how: str) -> str:
     most = max([10.0, *found]) * 1.05
     place = _log(min([1.0, *found]), most, _LEFT, width - _RIGHT)
     bottom = top + step * len(rows)
-    for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000):
-        if tick <= most:
+    for tick in (1, 2, 5, 10, 20, 50, 100, 1000, 10000, 100000):
+        if tick <= most and (most < 300 or tick in (1, 10, 100, 1000, 10000, 100000)):
             strong = tick == 1
             draw.line(place(tick), top - 4, place(tick), bottom, INK if strong else LINE)
             draw.text(place(tick), bottom + 18, f"{tick}x", color=FAINT, size=11, anchor="middle")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pymluops._output_files import checked
+from pymluops._command_line import output_file
 
 _DESCRIPTION = """\
 Measure what this machine can do (memory, multiply-adds), then how fast every operator is: at the
@@ -53,7 +53,7 @@ def _bench(options: argparse.Namespace) -> int:
     try:
         for path, suffix in ((options.json, ".json"), (options.html, ".html")):
             if path is not None:
-                checked(path, suffix)
+                output_file(path, suffix)
         old = None if options.compare is None else read(options.compare)
     except (OSError, ValueError) as error:
         print(f"pymluops bench: {error}", file=sys.stderr)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pymluops
 from pymluops import _families
+from pymluops._command_line import output_file
 from pymluops.demo._canvas import BAD, FAINT, GOOD, INK, LINE, Canvas, text_width
 from pymluops.demo._image import paint, shrink
-from pymluops.demo._run import Picture, Scene
+from pymluops.demo._run import Picture, Scene, time_all
 
 _MARGIN, _HEAD = 36, 92
 _WIDE, _HIGH, _GAP = 256, 192, 40  # of a picture, and between two
@@ -17,18 +18,18 @@ _BODY, _LINE = 12, 25  # size of the text, and from line to line
 
 def run(path: Path) -> int:
     """Run the demonstration and write its picture; return 1 if a result is wrong."""
-    if path.suffix.lower() != ".png":
-        raise OSError(f"{path} given, expected a name that ends with .png")
-    if not path.resolve().parent.is_dir():
-        raise FileNotFoundError(f"{path.resolve().parent} is not a folder")
+    output_file(path, ".png")
+    machine = _machine()
     shown = _scenes()
     outcomes = [outcome for scene in shown for outcome in scene.outcomes]
-    print(_machine())
+    if not time_all(outcomes):
+        machine += " (DISTURBED by other programs: they may be too long)"
+    print(machine)
     for outcome in outcomes:
         status = "ok" if outcome.verdict else "WRONG"
         time = f"{outcome.milliseconds:8.3f} ms"
         print(f"  {outcome.name:<28}{status:<7}{time}   {outcome.error}")
-    _draw(shown).save(path)
+    _draw(shown, machine).save(path)
     wrong = sum(not outcome.verdict for outcome in outcomes)
     print("every result agrees with the NumPy reference" if not wrong else f"{wrong} results WRONG")
     print(f"The picture is {path.resolve()}. A browser opens it:")
@@ -67,10 +68,10 @@ def _height(scene: Scene) -> int:
     return 36 + _LINE * (len(_wrapped(scene.text)) + (len(scene.outcomes) + 1) // 2) + _HIGH + 76
 
 
-def _draw(shown: list[Scene]) -> Canvas:
+def _draw(shown: list[Scene], machine: str) -> Canvas:
     canvas = Canvas(_HEAD + sum(map(_height, shown)), _WIDTH)
     canvas.text(30, _MARGIN, "pymluops", 20, INK, bold=True)
-    canvas.text(35, _MARGIN + 172, _machine(), _BODY, FAINT)
+    canvas.text(35, _MARGIN + 172, machine, _BODY, FAINT)
     top = _HEAD
     for scene in shown:
         canvas.pixels[top - 18 : top - 16, _MARGIN : _WIDTH - _MARGIN] = LINE

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: info, selftest, demo, config."""
 
+import itertools
 import os
 import re
 import shutil
@@ -115,6 +116,109 @@ def test_demo_where_nothing_can_be_written(capsys, tmp_path, monkeypatch):
     assert capsys.readouterr().err == f"pymluops demo: {tmp_path / 'missing'} is not a folder\n"
     assert cli.main(["demo", str(tmp_path / "picture.jpg")]) == 1
     assert "expected a name that ends with .png" in capsys.readouterr().err
+
+
+def test_demo_refuses_other_outputs(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("pymluops.demo._scenes", None)
+    folder = tmp_path / "folder.png"
+    folder.mkdir()
+    for path, problem in (
+        (folder, "is a folder, expected a file to write"),
+        ("picture", "'picture' given, expected a name that ends with .png"),
+        ("", "'.' given"),
+        ("/proc/picture.png", "'/proc/picture.png'"),
+    ):
+        assert cli.main(["demo", str(path)]) == 1
+        shown = capsys.readouterr()
+        assert problem in shown.err
+        assert shown.err.startswith("pymluops demo: ")
+        assert shown.out == ""
+    assert [*tmp_path.iterdir()] == [folder]
+
+
+class Clock:
+    """A clock that only calls make go on."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr("time.perf_counter", lambda: self.now)
+
+    def call(self, *seconds):
+        """A call that takes as long as the list says, over and over."""
+        turns = itertools.cycle(seconds)
+
+        def again():
+            self.now += next(turns)
+
+        return again
+
+
+def test_times_of_the_demo_on_a_busy_machine(monkeypatch):
+    """The best of runs spread over more than a second; when most are longer, that is said."""
+    from pymluops.demo import _run
+
+    clock = Clock(monkeypatch)
+    for seconds, quiet in (((0.001, 0.0011), True), ((0.001, 0.004, 0.004), False)):
+        outcomes = [_run.Outcome("f", None, clock.call(*seconds)) for _ in range(3)]
+        begin = clock.now
+        assert _run.time_all(outcomes) == quiet
+        assert clock.now - begin > 1
+        assert {round(outcome.milliseconds, 6) for outcome in outcomes} <= {1, 1.1}
+    slow = [_run.Outcome("f", None, clock.call(0.3))]
+    assert _run.time_all(slow)
+
+
+def test_demo_says_when_it_was_disturbed(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("pymluops.demo.time_all", lambda outcomes: False)
+    monkeypatch.setattr("pymluops.demo._scenes", list)
+    assert cli.main(["demo", str(tmp_path / "picture.png")]) == 0
+    assert "DISTURBED by other programs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("variable", "problem"),
+    [
+        ("MLUOP_CPU_ISA=foo", 'MLUOP_CPU_ISA is "foo", expected one that this CPU'),
+        ("MLUOP_CPU_CACHE_BYTES=x", 'MLUOP_CPU_CACHE_BYTES is "x", expected a number'),
+        ("MLUOP_MIN_VLOG_LEVEL=abc", 'MLUOP_MIN_VLOG_LEVEL is "abc" and not used, expected a num'),
+        ("MLUOP_MIN_VLOG_LEVEL=-1", 'MLUOP_MIN_VLOG_LEVEL is "-1" and not used, expected a num'),
+    ],
+)
+def test_info_with_a_wrong_setting(variable, problem):
+    """The command for problem reports tells it, and everything else."""
+    name, _, value = variable.partition("=")
+    command = [sys.executable, "-m", "pymluops", "info"]
+    environment = {**os.environ, name: value}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    shown = done.stdout + done.stderr
+    assert problem in shown
+    assert "Traceback" not in shown
+    assert re.search(f"\nenvironment .*{variable}", done.stdout)
+    for part in ("instruction set", "threads", "library", "NumPy"):
+        assert f"\n{part} " in done.stdout
+
+
+def test_a_setting_that_ends_a_command(capsys, monkeypatch, tmp_path):
+    """One line says what is wrong; nothing is measured, nothing is written."""
+    monkeypatch.setenv("MLUOP_CPU_ISA", "foo")
+    pymluops.default_handle().close()
+    for command in (["demo", str(tmp_path / "picture.png")], ["bench", "--quick"]):
+        assert cli.main(command) == 1
+        shown = capsys.readouterr()
+        assert re.fullmatch(r'pymluops: .*MLUOP_CPU_ISA is "foo", expected .*\n', shown.err)
+        assert shown.out == ""
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("command", [["selftest"], ["case", "new", "thing_forward"]])
+@pytest.mark.parametrize("seed", ["-1", "1.5", "x", ""])
+def test_seeds(capsys, command, seed):
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*command, "--seed", seed])
+    assert caught.value.code == 2
+    expected = f"argument --seed: '{seed}' given, expected a whole number, 0 or more"
+    assert expected in capsys.readouterr().err
 
 
 def run_command(*arguments, **streams):
