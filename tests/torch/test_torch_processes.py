@@ -17,12 +17,32 @@ from pymluops._threads import thread_handle
 from pymluops.capi import ffi, lib
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    ("context", "pinned"),
+    [
+        ("fork", False),
+        ("fork", True),
+        ("spawn", False),
+        pytest.param("spawn", True, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_data_loader_workers_run_operators(context: str) -> None:
+# What torch says of pinned memory where there is no accelerator; the loader works all the same.
+@pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")
+@pytest.mark.filterwarnings("ignore:'pin_memory' argument is set as true:UserWarning")
+def test_data_loader_workers_run_operators(context: str, pinned: bool) -> None:
     dataset = torch_workers.Results()
     expected = [dataset[i] for i in range(len(dataset))]  # threads exist before the fork
-    loader = DataLoader(dataset, 2, num_workers=2, multiprocessing_context=context, timeout=60)
+    # Each spawned worker imports torch, which takes seconds.
+    workers = 4 if context == "fork" or pinned else 2
+    loader = DataLoader(
+        dataset,
+        2,
+        num_workers=workers,
+        multiprocessing_context=context,
+        pin_memory=pinned,
+        timeout=100,
+    )
     assert torch.equal(torch.cat(list(loader)), torch.stack(expected))
 
 
