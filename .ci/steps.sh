@@ -184,7 +184,7 @@ assert "address" in info, info'
 step_tsan() {
   # Address randomisation of some kernels leaves ThreadSanitizer no room for its shadow.
   setarch -R true 2>/dev/null && local fixed="setarch -R"
-  PYMLUOPS_TEST_EMULATOR="${fixed:-}" c_tests tsan -k "threads or parallel or fork or interrupt or messages or cnrt"
+  PYMLUOPS_TEST_EMULATOR="${fixed:-}" c_tests tsan -k "threads or parallel or fork or faults or interrupt or soak or messages or cnrt"
 }
 
 step_mutation() {

@@ -1,65 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Without memory every function says ALLOC_FAILED, leaves outputs as they were, and leaks nothing.
    The linker sends the library's allocations through the functions below (--wrap). */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
 #include "check.h"
+#include "cn_api.h"
+#include "cnrt.h"
 #include "core/internal.h"
 
-/* The allocation that fails, counted from now on; those after it fail, too. */
+/* So many allocations succeed from now on, and the next one fails; those after it fail, too, unless
+   it is to be the only one. Threads count as well. */
 static int allowed = -1; /* -1: all succeed */
-static int attempts = 0;
+static int only_one = 0;
+static int attempts = 0, refused = 0;
 static int living = 0;
 
+static void count(int *number, int by) { __atomic_fetch_add(number, by, __ATOMIC_SEQ_CST); }
+
 static int refuse(void) {
-  attempts++;
-  return allowed >= 0 && attempts > allowed;
+  const int attempt = __atomic_add_fetch(&attempts, 1, __ATOMIC_SEQ_CST);
+  const int refusal = allowed >= 0 && (only_one ? attempt == allowed + 1 : attempt > allowed);
+  count(&refused, refusal);
+  return refusal;
 }
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *pointer, size_t size);
 int __real_posix_memalign(void **pointer, size_t alignment, size_t size);
 void __real_free(void *pointer);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *pointer, size_t size);
 int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size);
 void __wrap_free(void *pointer);
 
 void *__wrap_malloc(size_t size) {
   void *memory = refuse() ? NULL : __real_malloc(size);
-  living += memory != NULL;
+  count(&living, memory != NULL);
   return memory;
 }
 
-void *__wrap_calloc(size_t count, size_t size) {
-  void *memory = refuse() ? NULL : __real_calloc(count, size);
-  living += memory != NULL;
+void *__wrap_calloc(size_t number, size_t size) {
+  void *memory = refuse() ? NULL : __real_calloc(number, size);
+  count(&living, memory != NULL);
+  return memory;
+}
+
+void *__wrap_realloc(void *pointer, size_t size) {
+  void *memory = refuse() ? NULL : __real_realloc(pointer, size);
+  count(&living, memory != NULL && pointer == NULL);
   return memory;
 }
 
 int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size) {
   const int result = refuse() ? 12 : __real_posix_memalign(pointer, alignment, size);
-  living += result == 0;
+  count(&living, result == 0);
   return result;
 }
 
 void __wrap_free(void *pointer) {
-  living -= pointer != NULL;
+  count(&living, -(pointer != NULL));
   __real_free(pointer);
 }
 
-static void allow(int count) {
-  allowed = count;
-  attempts = 0;
+static void allow(int successes) {
+  allowed = successes;
+  attempts = refused = 0;
 }
 
-/* The wrappers count without locks: one thread is enough here. */
-static mluOpHandle_t create(void) {
+static mluOpHandle_t create(int threads) {
   mluOpHandle_t handle = NULL;
   OK(mluOpCreate(&handle));
-  OK(mluOpCpuSetNumThreads(handle, 1));
+  OK(mluOpCpuSetNumThreads(handle, threads));
   return handle;
 }
 
@@ -118,34 +134,86 @@ static void many_dims_need_memory(void) {
   CHECK_EQ(before, living);
 }
 
-/* Lets the first n allocations of a call succeed, for every n until the call does. */
-static void operators_without_scratch_memory(void) {
+static uint64_t digest_of(mluOpHandle_t handle, struct call *call) {
+  call_spoil_outputs(call);
+  OK(call_run(handle, call));
+  return call_digest(call);
+}
+
+/* A call of which allocation n fails, counted from 0, on a handle without memory. It fails, or does
+   without. Returns whether there was such an allocation. */
+static bool run_with_failure(int n, int threads, struct call *call, const char *name,
+                             uint64_t expected) {
+  mluOpHandle_t handle = create(threads);
+  OK(mluOpCpuEndThreads()); /* as if this thread had made none */
+  call_spoil_outputs(call);
+  const uint64_t untouched = call_digest(call);
+  allow(n);
+  const mluOpStatus_t status = call_run(handle, call);
+  const bool failed = refused > 0;
+  allow(-1);
+  if (status == MLUOP_STATUS_SUCCESS) {
+    CHECK(call_digest(call) == expected);
+  } else {
+    CHECK(failed);
+    CHECK_EQ(MLUOP_STATUS_ALLOC_FAILED, status);
+    CHECK(strstr(mluOpCpuGetLastErrorMessage(), name) != NULL);
+    CHECK(call_digest(call) == untouched);
+  }
+  CHECK(digest_of(handle, call) == expected); /* the handle is as good as before */
+  OK(mluOpDestroy(handle));
+  return failed;
+}
+
+/* Each allocation of each call fails once: alone, and with all that follow. */
+static void operators_without_memory(void) {
   for (int i = 0; i < call_count(); i++) {
     const int before = living;
     struct call *call = call_prepare(i, CALL_WIDE);
     if (!CHECK(call != NULL)) continue;
-    mluOpStatus_t status = MLUOP_STATUS_ALLOC_FAILED;
-    for (int n = 0; n < 20 && status != MLUOP_STATUS_SUCCESS; n++) {
-      mluOpHandle_t handle = create();
-      call_spoil_outputs(call);
-      const uint64_t untouched = call_digest(call);
-      allow(n);
-      status = call_run(handle, call);
-      allow(-1);
-      if (status == MLUOP_STATUS_SUCCESS) {
-        CHECK(call_digest(call) != untouched);
-      } else {
-        CHECK_EQ(MLUOP_STATUS_ALLOC_FAILED, status);
-        CHECK(strstr(mluOpCpuGetLastErrorMessage(), call_name(i)) != NULL);
-        CHECK(call_digest(call) == untouched);
-        OK(call_run(handle, call)); /* the handle is as good as before */
+    mluOpHandle_t handle = create(1);
+    const uint64_t expected = digest_of(handle, call);
+    OK(mluOpDestroy(handle));
+    for (int threads = 1; threads <= 4; threads += 3) {
+      for (only_one = 0; only_one < 2; only_one++) {
+        for (int n = 0; run_with_failure(n, threads, call, call_name(i), expected); n++) {
+        }
       }
-      OK(mluOpDestroy(handle));
     }
-    OK(status);
+    only_one = 0;
     call_release(call);
     CHECK_EQ(before, living);
   }
+}
+
+/* The host runtime keeps a list of what is alive, which grows now and then. */
+static void the_host_runtime_without_memory(void) {
+  enum { OBJECTS = 100 };
+  const int before = living;
+  void *kept[OBJECTS];
+  for (int i = 0; i < OBJECTS; i++) {
+    for (int n = 0;; n++) {
+      void *memory = &kept;
+      cnrtQueue_t queue = NULL;
+      cnrtNotifier_t notifier = NULL;
+      allow(n);
+      const cnrtRet_t result = i % 3 == 0   ? cnrtMalloc(&memory, 64)
+                               : i % 3 == 1 ? cnrtQueueCreate(&queue)
+                                            : cnrtNotifierCreate(&notifier);
+      const bool failed = refused > 0;
+      allow(-1);
+      kept[i] = i % 3 == 0 ? memory : i % 3 == 1 ? (void *)queue : (void *)notifier;
+      CHECK_EQ(failed ? cnrtErrorNoMem : cnrtSuccess, result);
+      if (!failed) break;
+      CHECK(kept[i] == (i % 3 == 0 ? (void *)&kept : NULL));
+    }
+  }
+  for (int i = 0; i < OBJECTS; i++) {
+    CHECK_EQ(cnrtSuccess, i % 3 == 0   ? cnrtFree(kept[i])
+                          : i % 3 == 1 ? cnrtQueueDestroy(kept[i])
+                                       : cnrtNotifierDestroy(kept[i]));
+  }
+  CHECK_EQ(before, living);
 }
 
 /* Memory to work in stays with the handle. */
@@ -153,7 +221,7 @@ static void the_second_call_allocates_nothing(void) {
   for (int i = 0; i < call_count(); i++) {
     struct call *call = call_prepare(i, CALL_WIDE);
     if (!CHECK(call != NULL)) continue;
-    mluOpHandle_t handle = create();
+    mluOpHandle_t handle = create(1);
     OK(call_run(handle, call));
     allow(-1);
     OK(call_run(handle, call));
@@ -164,10 +232,8 @@ static void the_second_call_allocates_nothing(void) {
 }
 
 static const struct test tests[] = {
-    TEST(nothing_can_be_created),
-    TEST(a_group_is_created_as_a_whole_or_not_at_all),
-    TEST(many_dims_need_memory),
-    TEST(operators_without_scratch_memory),
-    TEST(the_second_call_allocates_nothing),
+    TEST(nothing_can_be_created),          TEST(a_group_is_created_as_a_whole_or_not_at_all),
+    TEST(many_dims_need_memory),           TEST(operators_without_memory),
+    TEST(the_host_runtime_without_memory), TEST(the_second_call_allocates_nothing),
 };
 RUN_TESTS(tests)
