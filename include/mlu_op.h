@@ -96,7 +96,7 @@ typedef enum {
   MLUOP_STATUS_BAD_PARAM = 3,         /**< an argument is wrong */
   MLUOP_STATUS_INTERNAL_ERROR = 4,    /**< not returned by this library */
   MLUOP_STATUS_ARCH_MISMATCH = 5,     /**< no such instruction set here */
-  MLUOP_STATUS_EXECUTION_FAILED = 6,  /**< not returned by this library */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /**< mluOpCpuSetInterruptCheck ended the call */
   MLUOP_STATUS_NOT_SUPPORTED = 7,     /**< legal, but beyond a limit */
   MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /**< not returned by this library */
 } mluOpStatus_t;
