@@ -62,6 +62,8 @@ def stage() -> None:
         _write(f"reference/c/{name.removesuffix('.h')}.md", text)
     for place, text in reference.pages().items():
         _write(place, text)
+    with (SOURCE / "gallery.md").open("a") as file:
+        file.writelines(map(_entry, sorted(SOURCE.glob("gallery/*.md"))))
     with (SOURCE / "index.md").open("a") as file:
         file.write(_contents((SITE / "contents.md").read_text()))
 
@@ -70,6 +72,12 @@ def _write(place: str, text: str) -> None:
     path = SOURCE / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+
+
+def _entry(page: Path) -> str:
+    """Return the title of a page of the gallery and its picture."""
+    title = page.read_text().partition("\n")[0].removeprefix("# ")
+    return f"\n## [{title}](gallery/{page.name})\n\n![{title}](images/gallery/{page.stem}.png)\n"
 
 
 def _contents(text: str) -> str:
