@@ -77,6 +77,27 @@ def test_int64_indices():
 # ------------------------------------------------------------------------------------- regions
 
 
+#: Operators over a list of regions, boxes or positions, which may be empty: the first of these.
+LISTS = {
+    name: next(key for key in ("rois", "boxes", "mask_h_idx") if key in call.arrays)
+    for name, call in CALLS.items()
+    if any(getattr(call.arrays.get(key), "ndim", 9) <= 2 for key in ("rois", "boxes", "mask_h_idx"))
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_nothing_was_found(name):
+    """Ordinary in detection: results are empty, and the gradient of the map is 0."""
+    call = CALLS[name]
+    count = len(call.arrays[LISTS[name]])
+    axes = {key: a.shape.index(count) for key, a in call.arrays.items() if count in a.shape}
+    axes = {key: axis for key, axis in axes.items() if key not in ("input", "feature")}
+    none = {key: np.take(call.arrays[key], [], axis) for key, axis in axes.items()}
+    for result, (shape, dtype) in zip(call.results(**none), call.outputs.values(), strict=True):
+        assert result.dtype == dtype
+        assert result.size == 0 or (result.shape == shape and not result.any())
+
+
 FLOAT32_COORDINATES = facts("FLOAT32_COORDINATES")
 
 
