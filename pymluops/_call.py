@@ -8,7 +8,8 @@ what cannot be passed to C.
 """
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,19 +58,41 @@ class Call(Arguments):
         What the caller gave.
     layout : Layout
         The layout of tensors of four dims.
+    names : dict, optional
+        The arguments that have another name in C, by these names.
     """
 
-    def __init__(self, function: str, handle: Handle | None, layout: Layout) -> None:
+    def __init__(
+        self,
+        function: str,
+        handle: Handle | None,
+        layout: Layout,
+        names: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(function, layout)
         self._handle = resolve(function, handle)
+        self._names = names or {}
 
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
         """Return working memory of the size that a query function of the C API gives."""
         try:
             return workspace_for(self._handle, size_function, arguments)
-        except MluOpError as error:  # in the name of the function that the caller knows
-            message = error.message.replace(f"[{size_function}]", f"[{self.function}]")
-            raise type(error)(error.status, self.function, message) from None
+        except MluOpError as error:
+            raise self._renamed(error) from None
+
+    def parameters(self, make: Callable[..., CData], *values: Any) -> CData:
+        """Return what `make` makes of values: the descriptor of an operator's parameters."""
+        try:
+            return make(*values)
+        except MluOpError as error:
+            raise self._renamed(error) from None
+
+    def _renamed(self, error: MluOpError) -> MluOpError:
+        """Return an error with the names that the caller knows: of the operator, of arguments."""
+        message = re.sub(r"^\[\w+\]", f"[{self.function}]", error.message)
+        for c_name, name in self._names.items():
+            message = re.sub(rf"\b{c_name}\b", name, message)
+        return type(error)(error.status, self.function, message)
 
     def run(self, *arguments: Any) -> None:
         """Call the C function; a tensor stands for its descriptor and its pointer."""
@@ -81,7 +104,10 @@ class Call(Arguments):
                 flat += (argument.descriptor, argument.pointer)
             else:
                 flat.append(argument)
-        self._handle.invoke(self.function, flat)
+        try:
+            self._handle.invoke(self.function, flat)
+        except MluOpError as error:
+            raise self._renamed(error) from None
         if self._too_large:
             # Nothing to read came first.
             message = f"[{self.function}] {self._too_large}: 2**31 elements or more"

@@ -139,13 +139,13 @@ def test_bad_images_are_named_and_change_nothing(image, mode, handle):
     call = Call(np.ones((2, 4, 4, 3), np.float32), rois, mode=mode)
     out = [np.full((3, 2, 3, 3), 7, np.float32) for _ in range(1 if mode == "avg" else 3)]
     with pytest.raises(
-        pymluops.BadParamError, match=r"boxes: row 2: image index .* 0 to 1 \(N-1\)"
+        pymluops.BadParamError, match=r"rois: row 2: image index .* 0 to 1 \(N-1\)"
     ):
         call.forward(handle, out=out[0] if mode == "avg" else tuple(out))
     assert all((each == 7).all() for each in out)
     places = () if mode == "avg" else (out[1], out[2])
     of_map = np.full((2, 4, 4, 3), 7, np.float32)
-    with pytest.raises(pymluops.BadParamError, match=r"RoiAlignBackward\w*\] boxes: row 2"):
+    with pytest.raises(pymluops.BadParamError, match=r"RoiAlignBackward\w*\] rois: row 2"):
         call.backward(handle, out[0], *places, out=of_map)
     assert (of_map == 7).all()
 

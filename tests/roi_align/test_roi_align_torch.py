@@ -107,7 +107,7 @@ def test_errors_name_the_argument(call, kind, text):
 def test_the_constructor_takes_what_mmcv_takes():
     assert_signature(
         ours.RoIAlign,
-        "output_size, spatial_scale=1.0, sampling_ratio=0, pool_mode=avg, aligned=True, "
+        "output_size, spatial_scale=1.0, sampling_ratio=0, pool_mode='avg', aligned=True, "
         "use_torchvision=False",
     )
 

@@ -156,8 +156,8 @@ def carafe_backward(
 def _settings(
     call: Call, kernel_size: SupportsIndex, group_size: SupportsIndex, scale_factor: SupportsIndex
 ) -> tuple[CData, int]:
-    """Return the CARAFE descriptor, which judges its numbers, and the scale factor."""
+    """Return the CARAFE descriptor, for which C checks the numbers, and the scale factor."""
     scale = call.integer("scale_factor", scale_factor)
     kernel = call.integer("kernel_size", kernel_size)
     group = call.integer("group_size", group_size)
-    return object_descriptor("Carafe", 4, kernel, group, scale), scale
+    return call.parameters(object_descriptor, "Carafe", 4, kernel, group, scale), scale

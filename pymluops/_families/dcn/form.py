@@ -43,7 +43,8 @@ class Form:
         names = ("deformable_group", "conv_group", "im2col_step")
         numbers = [call.integer(*each) for each in zip(names, groups, strict=True)]
         self.conv_group = numbers[1]
-        self.made = descriptor(self.pad, self.stride, self.dilation, *numbers)
+        settings = (self.pad, self.stride, self.dilation, *numbers)
+        self.made = call.parameters(descriptor, *settings)
 
     def output_size(self, image: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[int, ...]:
         """Return rows and columns of the result; 1 where the library is to find that none fit."""

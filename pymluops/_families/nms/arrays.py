@@ -20,6 +20,12 @@ BoxMode: TypeAlias = Literal["corners", "centre", "center"]
 _METHODS = {"hard": 0, "linear": 1, "gaussian": 2}
 _BOX_MODES = {"corners": 0, "centre": 1, "center": 1}
 _NO_LIMIT = 2**31 - 1
+# Arguments that have another name in C.
+_NAMES = {
+    "confidence": "scores",
+    "soft_nms_sigma": "sigma",
+    "confidence_threshold": "score_threshold",
+}
 
 
 @overload
@@ -118,7 +124,8 @@ def nms(
     >>> pymluops.nms(boxes, scores, iou_threshold=0.5)
     array([1, 2])
     """
-    call = Call("mluOpCpuNmsByLabel" if return_scores else "mluOpNms", handle, Layout.ARRAY)
+    function = "mluOpCpuNmsByLabel" if return_scores else "mluOpNms"
+    call = Call(function, handle, Layout.ARRAY, _NAMES)
     settings = (iou_threshold, score_threshold, max_output_size, offset, sigma)
     return _run(call, (boxes, scores, None), settings, (method, box_mode), return_scores)
 
@@ -179,7 +186,7 @@ def batched_nms(
     >>> pymluops.batched_nms(boxes, scores, [0, 0, 1], iou_threshold=0.5)
     array([1, 2])
     """
-    call = Call("mluOpCpuNmsByLabel", handle, Layout.ARRAY)
+    call = Call("mluOpCpuNmsByLabel", handle, Layout.ARRAY, _NAMES)
     settings = (iou_threshold, score_threshold, max_output_size, offset, sigma)
     return _run(call, (boxes, scores, labels), settings, (method, box_mode), return_scores)
 
@@ -200,7 +207,7 @@ def _run(
     kept = call.output("kept", None, room, INT32[0])
     count = np.zeros(1, np.int32)
     size = ffi.from_buffer("int32_t[]", count)
-    made = descriptor(*parameters)
+    made = call.parameters(descriptor, *parameters)
     if call.function == "mluOpNms":
         call.run(made, boxes, scores, ffi.NULL, 0, kept, size)
         return kept.array[: count[0]].astype(np.int64)

@@ -15,6 +15,8 @@ from pymluops.capi import Layout
 PoolMode: TypeAlias = Literal["avg", "max"]
 #: Pool modes as they are written, and what C calls them.
 POOL_MODES = {"max": 0, "avg": 1}
+# Arguments that have another name in C.
+_NAMES = {"boxes": "rois", "grads": "grad_output", "grads_image": "out"}
 
 
 @overload
@@ -116,7 +118,7 @@ def roi_align_forward(
     >>> pymluops.roi_align_forward(image, rois, pooled_height=1, pooled_width=1)
     array([[[[1.5]]]], dtype=float32)
     """
-    call = Call("mluOpRoiAlignForward_v2", handle, Layout.NHWC)
+    call = Call("mluOpRoiAlignForward_v2", handle, Layout.NHWC, _NAMES)
     x = call.input("input", input, batch=True)
     regions = call.rois("rois", rois)
     bins = call.pair(
@@ -124,7 +126,8 @@ def roi_align_forward(
     )
     mode = call.word("pool_mode", pool_mode, POOL_MODES)
     ratio, scale = _numbers(call, spatial_scale, sampling_ratio)
-    desc = descriptor(*bins, ratio, scale, mode, call.flag("aligned", aligned))
+    edges = call.flag("aligned", aligned)
+    desc = call.parameters(descriptor, *bins, ratio, scale, mode, edges)
     shape = (regions.shape[0], *bins, x.shape[3])
     if mode == POOL_MODES["avg"]:
         y = call.output("out", out, shape, x.dtype)
@@ -203,7 +206,7 @@ def roi_align_backward(
     """
     mean = isinstance(pool_mode, str) and pool_mode == "avg"
     function = "mluOpRoiAlignBackward" if mean else "mluOpRoiAlignBackward_v2"
-    call = Call(function, handle, Layout.NHWC)
+    call = Call(function, handle, Layout.NHWC, _NAMES)
     dy = call.input("grad_output", grad_output)
     regions = call.rois("rois", rois)
     mode = call.word("pool_mode", pool_mode, POOL_MODES)
