@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "models"))
-import zoo
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "models")]
+import zoo  # noqa: E402
 
 COLUMNS = (("stand-ins", "contiguous"), ("ours", "contiguous"), ("ours", "channels_last"))
 

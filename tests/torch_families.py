@@ -20,3 +20,9 @@ FIRST_CASES = [
     of_family(family).CASES[0] for family in FAMILIES if of_family(family).CASES[0] in CASES
 ]
 MODULES = {name: made for family in FAMILIES for name, made in of_family(family).MODULES.items()}
+#: What ONNX files say of modules: module, inputs, attributes.
+ONNX = {
+    name: made
+    for family in FAMILIES
+    for name, made in getattr(of_family(family), "ONNX", {}).items()
+}

@@ -49,3 +49,12 @@ CASES = [
 MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
     "BorderAlign": ({"pool_size": 4}, CASES[0].tensors()),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "BorderAlign": (
+        lambda: ours.BorderAlign(7),
+        (torch.zeros(1, 4, 5, 6), torch.zeros(1, 30, 4)),
+        {"pool_size": 7},
+    ),
+}

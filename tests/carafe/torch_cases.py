@@ -53,3 +53,12 @@ MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
     "CARAFENaive": ({"kernel_size": 5, "group_size": 1, "scale_factor": 2}, CASES[1].tensors()),
     "CARAFEPack": ({"channels": 6, "scale_factor": 2, "up_group": 2}, (seeded(2, 6, 4, 5),)),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "CARAFE": (
+        lambda: ours.CARAFE(3, 2, 2),
+        (torch.zeros(1, 4, 5, 6), torch.zeros(1, 18, 10, 12)),
+        {"kernel_size": 3, "group_size": 2, "scale_factor": 2.0},
+    ),
+}

@@ -176,3 +176,18 @@ MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
         (seeded(2, 4, 7, 6),),
     ),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "ModulatedDeformConv2dPack": (
+        lambda: ours.ModulatedDeformConv2dPack(4, 2, 3, (2, 1), 1, 1, 2, 2),
+        (torch.zeros(1, 4, 5, 6),),
+        {
+            "stride": [2, 1],
+            "padding": [1, 1],
+            "dilation": [1, 1],
+            "groups": 2,
+            "deform_groups": 2,
+        },
+    ),
+}

@@ -87,3 +87,18 @@ MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
         CASES[0].tensors()[:2],
     ),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "DeformRoIPool": (
+        lambda: ours.DeformRoIPool((2, 3), 0.5, 4, 0.25),
+        (torch.zeros(1, 4, 5, 6), torch.zeros(2, 5), torch.zeros(2, 2, 2, 3)),
+        {
+            "pooled_height": 2,
+            "pooled_width": 3,
+            "spatial_scale": 0.5,
+            "sampling_ratio": 4,
+            "gamma": 0.25,
+        },
+    ),
+}

@@ -70,3 +70,12 @@ MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
         CASES[0].tensors()[:2],
     ),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "MaskedConv2d": (
+        lambda: ours.MaskedConv2d(4, 2, (3, 1), padding=(1, 0)),
+        (torch.zeros(1, 4, 5, 6), torch.zeros(1, 5, 6)),
+        {"padding": [1, 0], "stride": 1},
+    ),
+}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_families import MODULES
+from torch_families import MODULES, ONNX
 
 if any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript")):
     pytest.skip("needs the extra 'models' (.ci/run models)", allow_module_level=True)
@@ -56,42 +56,8 @@ def test_a_module_becomes_the_nodes_of_mmcv(
 
 
 @EACH_EXPORTER
-def test_attributes(dynamo: bool, tmp_path: Path) -> None:
-    def of(module: torch.nn.Module, *inputs: Tensor) -> dict[str, Any]:
-        (node,) = exported(module, inputs, tmp_path / "model.onnx", dynamo=dynamo)
-        return attributes(node)
-
-    x = torch.zeros(1, 4, 5, 6)
-    assert of(ours.CARAFE(3, 2, 2), x, torch.zeros(1, 18, 10, 12)) == {
-        "kernel_size": 3,
-        "group_size": 2,
-        "scale_factor": 2.0,
-    }
-    assert of(ours.PSAMask("distribute", (2, 2)), x) == {"psa_type": 1, "mask_size": [2, 2]}
-    assert of(ours.BorderAlign(7), x, torch.zeros(1, 30, 4)) == {"pool_size": 7}
-    pooling = ours.DeformRoIPool((2, 3), 0.5, 4, 0.25)
-    assert of(pooling, x, torch.zeros(2, 5), torch.zeros(2, 2, 2, 3)) == {
-        "pooled_height": 2,
-        "pooled_width": 3,
-        "spatial_scale": 0.5,
-        "sampling_ratio": 4,
-        "gamma": 0.25,
-    }
-    assert of(ours.RoIAlign((2, 3), 0.5, 2, "max", False), x, torch.zeros(2, 5)) == {
-        "output_height": 2,
-        "output_width": 3,
-        "spatial_scale": 0.5,
-        "sampling_ratio": 2,
-        "mode": b"max",
-        "aligned": 0,
-    }
-    masked = ours.MaskedConv2d(4, 2, (3, 1), padding=(1, 0))
-    assert of(masked, x, torch.zeros(1, 5, 6)) == {"padding": [1, 0], "stride": 1}
-    deformed = ours.ModulatedDeformConv2dPack(4, 2, 3, (2, 1), 1, 1, 2, 2)
-    assert of(deformed, x) == {
-        "stride": [2, 1],
-        "padding": [1, 1],
-        "dilation": [1, 1],
-        "groups": 2,
-        "deform_groups": 2,
-    }
+@pytest.mark.parametrize("name", ONNX)
+def test_attributes(name: str, dynamo: bool, tmp_path: Path) -> None:
+    module, inputs, expected = ONNX[name]
+    (node,) = exported(module(), inputs, tmp_path / "model.onnx", dynamo=dynamo)
+    assert attributes(node) == expected

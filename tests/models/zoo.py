@@ -7,69 +7,26 @@ Whoever calls it has given mmcv its operators before: ours, or stand-ins.
 import copy
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
+from families import family_files
 from torch import Tensor, nn
 
-
-class Model(NamedTuple):
-    package: str
-    config: str
-    operators: str
-    """Those of ours that it uses when it is trained and asked."""
-
-    @property
-    def classes(self) -> int:
-        return 150 if "ade20k" in self.config else 19
-
-
-_FPN = "_r50_fpn_1x_coco.py"
-MODELS = {
-    "psanet cityscapes": Model(
-        "mmseg", "psanet/psanet_r50-d8_4xb2-40k_cityscapes-512x1024.py", "psa_mask"
-    ),
-    "psanet ade20k": Model("mmseg", "psanet/psanet_r50-d8_4xb4-80k_ade20k-512x512.py", "psa_mask"),
-    "carafe faster-rcnn": Model(
-        "mmdet", "carafe/faster-rcnn_r50_fpn-carafe_1x_coco.py", "carafe nms roi_align"
-    ),
-    "carafe mask-rcnn": Model(
-        "mmdet", "carafe/mask-rcnn_r50_fpn-carafe_1x_coco.py", "carafe nms roi_align"
-    ),
-    "dcn faster-rcnn dpool": Model(
-        "mmdet", "dcn/faster-rcnn_r50_fpn_dpool_1x_coco.py", "deform_roi_pool nms"
-    ),
-    "dcnv2 faster-rcnn mdpool": Model(
-        "mmdet", "dcnv2/faster-rcnn_r50_fpn_mdpool_1x_coco.py", "deform_roi_pool nms"
-    ),
-    "ga-retinanet": Model(
-        "mmdet", "guided_anchoring/ga-retinanet" + _FPN, "deform_conv2d masked_conv2d nms"
-    ),
-    "ga-rpn": Model("mmdet", "guided_anchoring/ga-rpn" + _FPN, "deform_conv2d masked_conv2d nms"),
-    "ga-faster-rcnn": Model(
-        "mmdet",
-        "guided_anchoring/ga-faster-rcnn" + _FPN,
-        "deform_conv2d masked_conv2d nms roi_align",
-    ),
-    # What else the operators let run.
-    "retinanet": Model("mmdet", "retinanet/retinanet" + _FPN, "nms"),
-    "mask-rcnn": Model("mmdet", "mask_rcnn/mask-rcnn" + _FPN, "nms roi_align"),
-    "dcn faster-rcnn": Model(
-        "mmdet",
-        "dcn/faster-rcnn_r50-dconv-c3-c5_fpn_1x_coco.py",
-        "deform_conv2d nms roi_align",
-    ),
-    "dcnv2 mask-rcnn": Model(
-        "mmdet",
-        "dcnv2/mask-rcnn_r50-mdconv-c3-c5_fpn_1x_coco.py",
-        "deform_conv2d nms roi_align",
-    ),
-    "dyhead atss": Model("mmdet", "dyhead/atss_r50_fpn_dyhead_1x_coco.py", "deform_conv2d nms"),
-}
+_FAMILIES = dict(family_files("models"))
+MODELS = {name: model for module in _FAMILIES.values() for name, model in module.MODELS.items()}
+_BOX_LIMITS = [key for part in _FAMILIES.values() for key in getattr(part, "BOX_LIMITS", ())]
 
 #: Height and width of pictures; benchmarks take larger ones, and more regions.
 SIZES = {"mmseg": (64, 64), "mmdet": (96, 128)}
 MOST_BOXES, SAMPLES = 60, 24
+
+
+def own_operators(name: str) -> set[str]:
+    """Those of the family that a model is there for."""
+    (module,) = (module for module in _FAMILIES.values() if name in module.MODELS)
+    tables = (getattr(module, table, {}) for table in ("STAND_INS", "EXTENSION"))
+    return {operator for table in tables for operator, _ in table.values()}
 
 
 def build(name: str) -> nn.Module:
@@ -85,7 +42,7 @@ def build(name: str) -> nn.Module:
         from mmengine.config import Config
         from mmengine.registry import init_default_scope
 
-        package, path, _ = MODELS[name]
+        package, path = MODELS[name][:2]
         folder = Path(importlib.import_module(package).__file__ or "").parent / ".mim" / "configs"
         config = Config.fromfile(folder / path).model
         _change(config)
@@ -108,7 +65,7 @@ def _change(config: Any) -> None:
             config["type"] = "BN"
         if config.get("type") == "RandomSampler":
             config["num"] = SAMPLES
-        for key in ("max_per_img", "nms_pre"):
+        for key in _BOX_LIMITS:
             if key in config:
                 config[key] = min(config[key], MOST_BOXES)
         if "score_thr" in config:
@@ -140,7 +97,7 @@ def inputs(name: str, images: int) -> dict[str, Any]:
     shapes = [(3, *SIZES["mmdet"])] * images
     masks = "mask-rcnn" in name
     batch: dict[str, Any] = demo_mm_inputs(images, shapes, [4] * images, 80, with_mask=masks)
-    if name == "ga-rpn":
+    if MODELS[name].one_class:
         for sample in batch["data_samples"]:
             sample.gt_instances.labels.zero_()
     return batch

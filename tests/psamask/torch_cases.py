@@ -59,3 +59,12 @@ CASES = [
 MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
     "PSAMask": ({"psa_type": "distribute", "mask_size": (3, 5)}, CASES[1].tensors()),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "PSAMask": (
+        lambda: ours.PSAMask("distribute", (2, 2)),
+        (torch.zeros(1, 4, 5, 6),),
+        {"psa_type": 1, "mask_size": [2, 2]},
+    ),
+}

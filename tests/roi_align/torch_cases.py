@@ -83,3 +83,19 @@ MODULES: dict[str, tuple[dict[str, Any], tuple[Tensor, ...]]] = {
         CASES[0].tensors(),
     ),
 }
+
+#: A module, inputs, and what its ONNX file says.
+ONNX: dict[str, Any] = {
+    "RoIAlign": (
+        lambda: ours.RoIAlign((2, 3), 0.5, 2, "max", False),
+        (torch.zeros(1, 4, 5, 6), torch.zeros(2, 5)),
+        {
+            "output_height": 2,
+            "output_width": 3,
+            "spatial_scale": 0.5,
+            "sampling_ratio": 2,
+            "mode": b"max",
+            "aligned": 0,
+        },
+    ),
+}
