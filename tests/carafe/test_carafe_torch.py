@@ -180,3 +180,9 @@ def test_the_pack_wants_batches_of_images() -> None:
         pack(zeros(4, 3, 3))
     with pytest.raises(TypeError, match="CARAFEPack: x is a list, expected a Tensor"):
         pack([[[[1.0]]]])
+
+
+def test_numbers_of_another_kind_are_refused_by_name() -> None:
+    features, masks = torch.zeros(1, 4, 3, 3), torch.zeros(1, 9, 6, 6)
+    with pytest.raises(TypeError, match=r"carafe: .* is 3\.5, expected an int"):
+        ours.carafe(features, masks, 3.5, 1, 2)

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 import gallery
 import numpy as np
 import pytest
-from case_files import OPERATORS, psamask, run, small, tensor
+from case_files import OPERATORS, output_of, psamask, run, small
 
 import pymluops
 from pymluops import __main__ as cli
@@ -43,52 +43,6 @@ def test_a_new_case_of_every_operator_passes(name, dtype, tmp_path, capsys):
 # --------------------------------------------------------------------------------- judgement
 
 
-def output_of(capsys, folder, said, *options):
-    (folder / "it.prototxt").write_text(said)
-    return run(capsys, folder / "it.prototxt", *options)
-
-
-def test_a_wrong_stored_output_fails_with_the_right_numbers(tmp_path, capsys):
-    """Computed [1, 2, 4, 8] beside stored [1, 2, 5, 8]: diff1 1/16, diff2 sqrt(1/94), diff3 1/5."""
-    x = tensor("input", (1, 1, 4, 1), "value_f: [1, 2, 4, 8]")
-    y = tensor("output", (1, 2, 4, 1), "")
-    assert y
-    said = (
-        'op_name: "carafe_forward"\n'
-        + tensor("input", (1, 1, 4, 1), "value_f: [1, 2, 4, 8]")
-        + tensor("input", (1, 1, 4, 1), "value_f: [1, 1, 1, 1]")
-        + tensor("output", (1, 1, 4, 1), "value_f: [1, 2, 5, 8]")
-        + "carafe_param { kernel_size: 1 group_size: 1 scale_factor: 1 }\n"
-    )
-    assert x in said
-    status, shown = output_of(capsys, tmp_path, said)
-    assert status == 1
-    assert shown.startswith("FAIL   carafe_forward")
-    assert (
-        "output (stored): diff1 0.0625, diff2 0.103, diff3 0.2, diff3_2 1, diff4 1 unequal, "
-        "0.00 above, 1.00 below (limits: diff1 1e-05, diff2 1e-05)" in shown
-    )
-    assert "FAILED: diff1 0.0625, expected at most 1e-05" in shown
-    assert "FAILED: diff2 0.103, expected at most 1e-05" in shown
-    assert "output (reference): diff1 0, diff2 0" in shown
-    limit = "test_param { error_func: [DIFF1, DIFF3, DIFF4] error_threshold: [0.07, 0.1, 1] }"
-    status, shown = output_of(capsys, tmp_path, said + limit)
-    assert status == 1
-    assert "FAILED: diff3 0.2, expected at most 0.1" in shown
-    assert shown.count("FAILED") == 1
-    generous = "evaluation_criterion: DIFF1 evaluation_threshold: 0.07\n" + limit
-    assert output_of(capsys, tmp_path, said + generous)[0] == 0
-    own = said.replace("5, 8]", "5, 8] thresholds { evaluation_threshold: [0.01] }")
-    status, shown = output_of(capsys, tmp_path, own + generous)
-    assert status == 1
-    assert "diff1 0.0625, expected at most 0.01" in shown
-    right = said.replace("5, 8]", "4, 8]")
-    status, shown = output_of(capsys, tmp_path, right, "--no-reference")
-    assert status == 0
-    assert "output (stored): same bits" in shown
-    assert "reference" not in shown
-
-
 def test_moved_values_are_exact(tmp_path, capsys):
     status, shown = output_of(capsys, tmp_path, psamask("value_f: 1", 'value_h: "3f800001"'))
     assert status == 1
@@ -116,18 +70,6 @@ def test_a_refused_call_fails_with_its_message(tmp_path, capsys):
     assert "refused: [mluOpPsamaskForward] x: layout is MLUOP_LAYOUT_NCHW" in shown
     said = psamask("value_f: 1").replace("h_mask: 1", "h_mask: 2")
     assert "x: dim 3 is 1, expected 2" in output_of(capsys, tmp_path, said)[1]
-
-
-def test_optional_tensors(tmp_path, capsys):
-    """Which ones a case lacks is told by dims, and then by ids."""
-    path, said = small(tmp_path, "dcn_forward", "N=1", "H=4", "W=4")
-    inputs = re.findall(r"input \{\n  id:.*?\n\}\n", said, re.DOTALL)
-    mask, bias = inputs[2], inputs[4]
-    for lacking in (mask, bias):
-        path.write_text(said.replace(lacking, ""))
-        assert run(capsys, path)[0] == 0
-    path.write_text(said.replace(mask, "").replace(bias, "").replace('id: "', 'id: "other_'))
-    assert run(capsys, path)[0] == 0
 
 
 def test_figures_are_those_of_accuracy(rng):
@@ -226,39 +168,11 @@ def test_without_protobuf(tmp_path, capsys, monkeypatch):
 # --------------------------------------------------------------------------- new cases, pictures
 
 
-def test_sizes_of_a_new_case(tmp_path, capsys):
-    path, _ = small(tmp_path, "carafe_forward", "N=2", "C=12", "group_size=4", "scale_factor=3")
-    node = case.load(path).node
-    assert [list(one.shape.dims) for one in (*node.input, *node.output)] == [
-        [2, 8, 8, 12],
-        [2, 24, 24, 100],
-        [2, 24, 24, 12],
-    ]
-    assert cli.main(["case", "new", "carafe_forward", "--list"]) == 0
-    assert "--shape N=1 H=8 W=8 C=16 dimNb=4 kernel_size=5" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nothing"], "OP: nothing given, expected one of "),
-        (
-            ["dcn_forward", "--shape", "conv_group=3"],
-            "expected a multiple of 3 (conv_group)",
-        ),
-        (["dcn_forward", "--shape", "conv_group=0"], "expected a multiple of 0 (conv_group)"),
-        (["nms", "--shape", "q=3"], "q=3 given, expected some of n, box_mode"),
-        (["nms", "--shape", "n=many"], "n=many given, expected a number (int)"),
-        (["nms", "--shape", "pad_to_max_output_size=3"], "expected true or false"),
-        (["dcn_forward", "--shape", "pad=a"], "pad=a given, expected numbers, such as 1,1"),
-        (["dcn_forward", "--shape", "kh=99"], "expected no negative number"),
-    ],
-)
-def test_a_new_case_that_cannot_be(arguments, message, capsys):
-    assert cli.main(["case", "new", *arguments]) == 1
+def test_a_new_case_of_no_operator(capsys):
+    assert cli.main(["case", "new", "nothing"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("pymluops case: ")
-    assert message in error
+    assert "OP: nothing given, expected one of " in error
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -303,18 +217,6 @@ def test_the_gallery(name, capsys):
         assert run(capsys, gallery.FOLDER / name)[0] == 0
 
 
-def test_the_threads_of_the_handle_change_nothing(tmp_path):
-    from pymluops._gen_case import call
-
-    path, _ = small(tmp_path, "carafe_backward", "H=16", "W=16")
-    results = []
-    for threads in (1, 3):
-        with pymluops.Handle(num_threads=threads) as handle:
-            values = call.run(case.load(path), handle).values
-            results.append([array.tobytes() for array in values.outputs.values()])
-    assert results[0] == results[1]
-
-
 def test_one_case_that_breaks_the_runner_is_an_error(tmp_path, capsys, monkeypatch):
     """The rest of the run goes on."""
     from pymluops._gen_case import judge
@@ -329,23 +231,6 @@ def test_one_case_that_breaks_the_runner_is_an_error(tmp_path, capsys, monkeypat
     assert status == 1
     assert "a.prototxt: MemoryError: all of it" in shown
     assert "2 cases: 0 passed, 0 failed, 1 could not be run, 1 of operators" in shown
-
-
-def test_what_lies_behind_the_results_of_nms_is_not_compared(tmp_path, capsys):
-    """Nobody writes it: in a captured case it is whatever was in memory."""
-    boxes = tensor("input", (3, 4), "value_f: [0,0,8,8, 0,0,8,7, 20,0,30,8]", "ARRAY")
-    scores = tensor("input", (3,), "value_f: [0.5, 0.75, 0.25]", "ARRAY")
-    parameters = "nms_param { iou_threshold: 0.5 max_output_boxes: 3 }\n"
-    for stored, count, good in (
-        ([1, 2, 77], 2, True),
-        ([1, 0, 77], 2, False),
-        ([1, 2, 0], 3, False),
-    ):
-        output = tensor("output", (3,), f"value_i: {stored}", "ARRAY", "INT32")
-        size = tensor("output", (1,), f"value_i: {count}", "ARRAY", "INT32")
-        said = f'op_name: "nms" {boxes}{scores}{output}{size}{parameters}'
-        status, shown = output_of(capsys, tmp_path, said)
-        assert (status == 0) == good, shown
 
 
 def test_the_rounding_of_the_handle(tmp_path):

@@ -92,14 +92,6 @@ def test_both_forms_say_the_same(name, tmp_path):
     assert case.load(tmp_path / "it.pb").node == node
 
 
-def test_older_names_of_parameters(tmp_path, capsys):
-    for name in ("carafe_forward", "carafe_backward"):
-        path, said = small(tmp_path, name)
-        assert "carafe_param {" in said
-        path.write_text(said.replace("carafe_param {", f"{name}_param: {{"))
-        assert run(capsys, path)[0] == 0
-
-
 def test_bounds_the_wrong_way_round(tmp_path):
     drawn = first_input(tmp_path, "random_data { seed: 3 lower_bound: 5 upper_bound: 2 }", (99,))
     assert ((drawn > 2) & (drawn <= 5)).all()

@@ -3,7 +3,7 @@
 
 python tests/differential/run.py                      2,000 calls of every function
 python tests/differential/run.py --calls 1000000      as many as you have time for
-python tests/differential/run.py mluOpDCNForward      of one function
+python tests/differential/run.py FUNCTION             of one of them
 """
 
 import argparse

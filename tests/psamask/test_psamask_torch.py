@@ -114,3 +114,8 @@ def test_the_module_describes_and_copies_itself() -> None:
         assert repr(module) == text
         assert repr(copy.deepcopy(module)) == text
         assert repr(pickle.loads(pickle.dumps(module))) == text
+
+
+def test_numbers_of_another_kind_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"psa_mask: .* is 'collect', expected an int"):
+        ours.psa_mask(torch.zeros(1, 9, 3, 3), "collect", 3)

@@ -49,6 +49,12 @@ def psamask(values, stored="", more=""):
     return f'op_name: "psamask_forward"\n{x}{y}{parameters}{more}'
 
 
+def output_of(capsys, folder, said, *options):
+    """Run a case, and return what :func:`run` does."""
+    (folder / "it.prototxt").write_text(said)
+    return run(capsys, folder / "it.prototxt", *options)
+
+
 def line_of(text, part):
     """Return the number of the first line that has a part."""
     return next(i for i, line in enumerate(text.splitlines(), 1) if re.search(part, line))

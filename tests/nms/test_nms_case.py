@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MLU-OPS test cases of nms: what is compared, and new ones that cannot be."""
+
+import pytest
+from case_files import output_of, tensor
+
+from pymluops import __main__ as cli
+
+
+def test_what_lies_behind_the_results_is_not_compared(tmp_path, capsys):
+    """Nobody writes it: in a captured case it is whatever was in memory."""
+    boxes = tensor("input", (3, 4), "value_f: [0,0,8,8, 0,0,8,7, 20,0,30,8]", "ARRAY")
+    scores = tensor("input", (3,), "value_f: [0.5, 0.75, 0.25]", "ARRAY")
+    parameters = "nms_param { iou_threshold: 0.5 max_output_boxes: 3 }\n"
+    for stored, count, good in (
+        ([1, 2, 77], 2, True),
+        ([1, 0, 77], 2, False),
+        ([1, 2, 0], 3, False),
+    ):
+        output = tensor("output", (3,), f"value_i: {stored}", "ARRAY", "INT32")
+        size = tensor("output", (1,), f"value_i: {count}", "ARRAY", "INT32")
+        said = f'op_name: "nms" {boxes}{scores}{output}{size}{parameters}'
+        status, shown = output_of(capsys, tmp_path, said)
+        assert (status == 0) == good, shown
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("q=3", "q=3 given, expected some of n, box_mode"),
+        ("n=many", "n=many given, expected a number (int)"),
+        ("pad_to_max_output_size=3", "expected true or false"),
+    ],
+)
+def test_a_new_case_that_cannot_be(setting, message, capsys):
+    assert cli.main(["case", "new", "nms", "--shape", setting]) == 1
+    assert message in capsys.readouterr().err
