@@ -4,6 +4,7 @@
 import argparse
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def _measure(options: argparse.Namespace, cases: Any, old: dict[str, Any] | None
     if options.quick and "numba" in libraries:
         libraries.remove("numba")  # compiling takes longer than all the rest
     steps = _run.plan(cases, quick=options.quick)
-    with _report.Progress(len(steps)) as progress:
+    with closing(_report.Progress(len(steps))) as progress:
         results = _run.run(steps, quick=options.quick, tick=progress.tick, libraries=libraries)
     if options.json is not None:
         options.json.write_text(dumps(results))

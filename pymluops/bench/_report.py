@@ -4,8 +4,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 Row: TypeAlias = dict[str, Any]
 Results: TypeAlias = dict[str, Any]
@@ -22,15 +21,8 @@ class Progress:
         self._begin = time.monotonic()
         self._shown = sys.stderr.isatty()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Take the bar away."""
         if self._shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 

@@ -52,7 +52,8 @@ def _case(
 ) -> Case:
     lowest, most = -np.inf if least is None else least, NO_LIMIT if limit is None else limit
     mode = INDICES if classes == 1 else ROWS
-    room = classes * (n if limit is None else min(n, limit))
+    room = classes * min(n, most)
+    numbers = {"threshold": threshold, "classes": classes, "method": method}
 
     def make(dtype: np.dtype[Any]) -> Arguments:
         rng = np.random.default_rng(n)
@@ -78,13 +79,7 @@ def _case(
         f"nms/{name}-{kind}-{threshold}{how}",
         "mluOpNms",
         make,
-        {
-            "threshold": threshold,
-            "classes": classes,
-            "method": method,
-            "limit": most,
-            "least": lowest,
-        },
+        {**numbers, "limit": most, "least": lowest},
         read=4 * n * (4 + classes),
         written=4 * n,
         group=group,

@@ -45,52 +45,48 @@ def _places(size: _Size, boxes: Array, rng: np.random.Generator) -> list[Array]:
     return found
 
 
+def _pooled_shape(size: _Size) -> tuple[int, ...]:
+    return size.boxes, size.pooled, size.pooled, size.map[3]
+
+
+def _make(size: _Size, direction: str, dtype: np.dtype[Any]) -> Arguments:
+    rng = np.random.default_rng(size.boxes)
+    mode = MAXIMUM if size.maximum else MEAN
+    pooled = rng.standard_normal(_pooled_shape(size), np.float32).astype(dtype)
+    image = rng.standard_normal(size.map, np.float32).astype(dtype)
+    boxes = regions(rng, size.boxes, size.map, size.side, SCALE)
+    rois = Tensor(boxes.astype(dtype))
+    if direction == "forward":
+        places = [np.empty_like(pooled) if size.maximum else None for _ in range(2)]
+        values = [size.pooled, size.pooled, size.ratio, SCALE, mode, True]
+        return {
+            "parameters": Descriptor("RoiAlignForward", values, version="_v2"),
+            "x": Tensor(image, NHWC),
+            "rois": rois,
+            "out": Tensor(pooled, NHWC, output=True),
+            "argmax_x": Tensor(places[0], NHWC, output=True),
+            "argmax_y": Tensor(places[1], NHWC, output=True),
+        }
+    grad, of_map = Tensor(pooled, NHWC), Tensor(np.empty_like(image), NHWC, output=True)
+    settings: Arguments = {
+        "spatial_scale": SCALE,
+        "sampling_ratio": size.ratio,
+        "aligned": True,
+    }
+    if not size.maximum:
+        return {**settings, "grad": grad, "rois": rois, "grad_x": of_map}
+    x, y = (Tensor(place.astype(dtype), NHWC) for place in _places(size, boxes, rng))
+    given: Arguments = {"grad": grad, "rois": rois, "argmax_x": x, "argmax_y": y}
+    return {**given, **settings, "pool_mode": mode, "grad_x": of_map}
+
+
 def _case(size: _Size, direction: str) -> Case:
     forward = direction == "forward"
-    pooled_shape = (size.boxes, size.pooled, size.pooled, size.map[3])
-    mode = MAXIMUM if size.maximum else MEAN
 
     def make(dtype: np.dtype[Any]) -> Arguments:
-        rng = np.random.default_rng(size.boxes)
-        pooled = rng.standard_normal(pooled_shape, np.float32).astype(dtype)
-        image = rng.standard_normal(size.map, np.float32).astype(dtype)
-        boxes = regions(rng, size.boxes, size.map, size.side, SCALE)
-        rois = Tensor(boxes.astype(dtype))
-        if forward:
-            places = [np.empty_like(pooled) if size.maximum else None for _ in range(2)]
-            values = [size.pooled, size.pooled, size.ratio, SCALE, mode, True]
-            return {
-                "parameters": Descriptor("RoiAlignForward", values, version="_v2"),
-                "x": Tensor(image, NHWC),
-                "rois": rois,
-                "out": Tensor(pooled, NHWC, output=True),
-                "argmax_x": Tensor(places[0], NHWC, output=True),
-                "argmax_y": Tensor(places[1], NHWC, output=True),
-            }
-        of_map = Tensor(np.empty_like(image), NHWC, output=True)
-        if not size.maximum:
-            return {
-                "spatial_scale": SCALE,
-                "sampling_ratio": size.ratio,
-                "aligned": True,
-                "grad": Tensor(pooled, NHWC),
-                "rois": rois,
-                "grad_x": of_map,
-            }
-        x, y = (Tensor(place.astype(dtype), NHWC) for place in _places(size, boxes, rng))
-        return {
-            "grad": Tensor(pooled, NHWC),
-            "rois": rois,
-            "argmax_x": x,
-            "argmax_y": y,
-            "spatial_scale": SCALE,
-            "sampling_ratio": size.ratio,
-            "aligned": True,
-            "pool_mode": mode,
-            "grad_x": of_map,
-        }
+        return _make(size, direction, dtype)
 
-    map_bytes, pooled_bytes = 4 * math.prod(size.map), 4 * math.prod(pooled_shape)
+    map_bytes, pooled_bytes = 4 * math.prod(size.map), 4 * math.prod(_pooled_shape(size))
     tensors = 3 if size.maximum else 1
     api = "Forward_v2" if forward else "Backward_v2" if size.maximum else "Backward"
     return Case(
