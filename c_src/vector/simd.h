@@ -28,7 +28,9 @@
      vi_truncate(v)          toward zero, of floats that fit; vf_of_int(i) is the way back
      vm                      VL conditions, from vf_greater(a, b), vf_at_least(a, b), which do not
                              hold for NaN, and vf_nonzero(v)
-     vf_greatest(a, b)       a where vf_greater(a, b) holds, b elsewhere
+     vm_any(m)               whether a condition holds in any lane
+     vf_max(a, b)            a where vf_greater(a, b) holds, b elsewhere; vf_min(a, b) where
+                             vf_greater(b, a) does
      vf_select(m, a, b)      a where m holds, b elsewhere; vi_select likewise
      vf_fma_where(m, ...)    vf_fma where m holds, the last argument elsewhere
      vf_lookup16(table, i)   table[i] of a table of 16 floats, for i from 0 to 15

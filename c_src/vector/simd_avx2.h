@@ -168,7 +168,9 @@ MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
 MLUOP_INLINE vm vf_at_least(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 MLUOP_INLINE vi vi_truncate(vf v) { return _mm256_cvttps_epi32(v); }
 MLUOP_INLINE vf vf_of_int(vi v) { return _mm256_cvtepi32_ps(v); }
-MLUOP_INLINE vf vf_greatest(vf a, vf b) { return _mm256_max_ps(a, b); }
+MLUOP_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+MLUOP_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+MLUOP_INLINE int vm_any(vm m) { return _mm256_movemask_ps(m) != 0; }
 MLUOP_INLINE vm vf_nonzero(vf v) { return _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NEQ_UQ); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 MLUOP_INLINE vi vi_select(vm m, vi a, vi b) {

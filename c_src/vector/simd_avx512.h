@@ -186,7 +186,9 @@ MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT
 MLUOP_INLINE vm vf_at_least(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 MLUOP_INLINE vi vi_truncate(vf v) { return _mm512_cvttps_epi32(v); }
 MLUOP_INLINE vf vf_of_int(vi v) { return _mm512_cvtepi32_ps(v); }
-MLUOP_INLINE vf vf_greatest(vf a, vf b) { return _mm512_max_ps(a, b); }
+MLUOP_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+MLUOP_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+MLUOP_INLINE int vm_any(vm m) { return m != 0; }
 MLUOP_INLINE vm vf_nonzero(vf v) { return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
 MLUOP_INLINE vi vi_select(vm m, vi a, vi b) { return _mm512_mask_mov_epi32(b, m, a); }

@@ -66,7 +66,9 @@ MLUOP_INLINE vm vf_greater(vf a, vf b) { return vcgtq_f32(a, b); }
 MLUOP_INLINE vm vf_at_least(vf a, vf b) { return vcgeq_f32(a, b); }
 MLUOP_INLINE vi vi_truncate(vf v) { return vcvtq_s32_f32(v); }
 MLUOP_INLINE vf vf_of_int(vi v) { return vcvtq_f32_s32(v); }
-MLUOP_INLINE vf vf_greatest(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+MLUOP_INLINE vf vf_max(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+MLUOP_INLINE vf vf_min(vf a, vf b) { return vbslq_f32(vcgtq_f32(b, a), a, b); }
+MLUOP_INLINE int vm_any(vm m) { return vmaxvq_u32(m) != 0; }
 MLUOP_INLINE vm vf_nonzero(vf v) { return vmvnq_u32(vceqzq_f32(v)); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
 MLUOP_INLINE vi vi_select(vm m, vi a, vi b) { return vbslq_s32(m, a, b); }

@@ -115,7 +115,9 @@ MLUOP_INLINE vm vf_greater(vf a, vf b) { return _mm_cmpgt_ps(a, b); }
 MLUOP_INLINE vm vf_at_least(vf a, vf b) { return _mm_cmpge_ps(a, b); }
 MLUOP_INLINE vi vi_truncate(vf v) { return _mm_cvttps_epi32(v); }
 MLUOP_INLINE vf vf_of_int(vi v) { return _mm_cvtepi32_ps(v); }
-MLUOP_INLINE vf vf_greatest(vf a, vf b) { return _mm_max_ps(a, b); }
+MLUOP_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
+MLUOP_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
+MLUOP_INLINE int vm_any(vm m) { return _mm_movemask_ps(m) != 0; }
 MLUOP_INLINE vm vf_nonzero(vf v) { return _mm_cmpneq_ps(v, _mm_setzero_ps()); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) {
   return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b));

@@ -102,19 +102,19 @@ def test_examples_of_the_contract(handle):
 
 
 @pytest.fixture
-def grid_handle(isa, monkeypatch):
-    """A handle that compares by the grid from the first box on; otherwise that takes thousands."""
-    monkeypatch.setenv("MLUOP_CPU_KERNEL", "nms=grid")
+def cells_handle(isa, monkeypatch):
+    """A handle that compares by cells from the first box on; otherwise that takes many."""
+    monkeypatch.setenv("MLUOP_CPU_KERNEL", "nms=cells")
     with pymluops.Handle() as made:
         assert made.isa_name == isa
         yield made
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["hard", "linear", "hard, by the grid"])
-def test_random_boxes(handle, grid_handle, rng, kind, method):
-    if method == "hard, by the grid":
-        method, handle = "hard", grid_handle
+@pytest.mark.parametrize("method", ["hard", "linear", "hard, by cells"])
+def test_random_boxes(handle, cells_handle, rng, kind, method):
+    if method == "hard, by cells":
+        method, handle = "hard", cells_handle
     for _ in range(40 if method == "hard" else 12):
         n = int(rng.choice([0, 1, 2, 17, 64, 65, 130]))
         boxes, scores = random_boxes(rng, n, kind), random_scores(rng, n)
@@ -176,14 +176,14 @@ def test_half(handle, rng, threshold):
 @pytest.mark.parametrize("threshold", [0.25, 0.5, 0.7])
 @pytest.mark.parametrize("crowd", [True, False])
 def test_many_boxes(handle, rng, crowd, threshold):
-    """As a detector finds them: around few things, or everywhere; some no grid can tell of."""
+    """As a detector finds them: around few things, or everywhere; some have no cell."""
     n = 3000
     centre = rng.uniform(0, 1000, (40, 2))[rng.integers(0, 40, n)] if crowd else 0
     centre = centre + rng.uniform(0, 30 if crowd else 1500, (n, 2))
     size = np.exp(rng.uniform(2.5, 5, (n, 2)))
     boxes = np.concatenate((centre - size / 2, centre + size / 2), 1).astype(np.float32)
     boxes[::31, 2] = np.inf
-    # So far away for their size that the grid has no cells for them; each comes several times.
+    # So far away for their size that there are no cells for them; each comes several times.
     boxes[::9] = 1e6 + 64 * rng.integers(0, 5, (n, 1))[::9] + np.array([0, 0, 4, 4])
     scores = rng.integers(0, 2000, n).astype(np.float32)
     exactly(handle, boxes, scores, iou_threshold=threshold)

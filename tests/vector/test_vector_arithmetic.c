@@ -38,19 +38,24 @@ static void broadcasts(void) {
 
 static void comparisons(void) {
   for (int k = 0; k < PAIRS; k++) {
-    float a[VL], b[VL], lanes[4][VL];
+    float a[VL], b[VL], lanes[5][VL];
     pairs(k, a, b);
     const vf x = vf_load(a), y = vf_load(b), yes = vf_set(1), no = vf_set(2);
     vf_store(lanes[0], vf_select(vf_greater(x, y), yes, no));
     vf_store(lanes[1], vf_select(vf_at_least(x, y), yes, no));
     vf_store(lanes[2], vf_select(vf_nonzero(x), yes, no));
-    vf_store(lanes[3], vf_greatest(x, y));
+    vf_store(lanes[3], vf_max(x, y));
+    vf_store(lanes[4], vf_min(x, y));
+    int any = 0;
     for (int i = 0; i < VL; i++) {
       CHECK((lanes[0][i] == 1) == (a[i] > b[i]));
       CHECK((lanes[1][i] == 1) == (a[i] >= b[i]));
       CHECK((lanes[2][i] == 1) == (a[i] != 0));
       CHECK(same_bits(lanes[3][i], a[i] > b[i] ? a[i] : b[i]));
+      CHECK(same_bits(lanes[4][i], a[i] < b[i] ? a[i] : b[i]));
+      any |= a[i] > b[i];
     }
+    CHECK(vm_any(vf_greater(x, y)) == any);
   }
 }
 

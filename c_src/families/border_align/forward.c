@@ -117,7 +117,7 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int
     for (int v = 0; v < vectors; v++) {
       const vf value = value_at(here + v * VL, away, &weights);
       step[v] = vi_select(vf_greater(value, best[v]), this_step, step[v]);
-      best[v] = vf_greatest(value, best[v]);
+      best[v] = vf_max(value, best[v]);
     }
     step_on(&block, &lane, alone);
   }
@@ -125,7 +125,7 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int
   MLUOP_UNROLL
   for (int v = 0; v < vectors; v++) {
     step[v] = vi_select(vf_greater(vf_set(0.0f), best[v]), vi_set(range->zero_last), step[v]);
-    best[v] = vf_greatest(vf_set(0.0f), best[v]);
+    best[v] = vf_max(vf_set(0.0f), best[v]);
   }
 }
 

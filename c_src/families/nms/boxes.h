@@ -51,9 +51,12 @@ MLUOP_INLINE float nms_iou(struct nms_box box, float area, struct nms_box other,
   return shared / ((area + other_area) - shared);
 }
 
-/* Boxes as arrays, so that many are compared at once. Arrays end with a whole block of
-   NMS_BLOCK: boxes that are not there are points with an area, so that nothing comes to NaN. */
+/* Boxes as arrays, so that many are compared at once. Arrays end with a whole block of NMS_BLOCK:
+   the box that is not there has its ends the wrong way round, so far apart that it shares nothing
+   with any other, and an area, so that nothing comes to NaN. */
 enum { NMS_BLOCK = 64 };
+
+static const struct nms_box nms_nothing = {1e30f, 1e30f, -1e30f, -1e30f};
 
 struct nms_list {
   float *x1, *y1, *x2, *y2, *area;
@@ -64,19 +67,20 @@ MLUOP_INLINE int64_t nms_whole_blocks(int64_t count) {
   return (count + NMS_BLOCK - 1) / NMS_BLOCK * NMS_BLOCK;
 }
 
-static inline void nms_append(struct nms_list *list, struct nms_box box, float area) {
-  const int64_t at = list->count++;
-  if (at % NMS_BLOCK == 0) {
-    for (int64_t i = at; i < at + NMS_BLOCK; i++) {
-      list->x1[i] = list->y1[i] = list->x2[i] = list->y2[i] = 0.0f;
-      list->area[i] = 1.0f;
-    }
-  }
+MLUOP_INLINE void nms_put(const struct nms_list *list, int64_t at, struct nms_box box, float area) {
   list->x1[at] = box.x1;
   list->y1[at] = box.y1;
   list->x2[at] = box.x2;
   list->y2[at] = box.y2;
   list->area[at] = area;
+}
+
+static inline void nms_append(struct nms_list *list, struct nms_box box, float area) {
+  const int64_t at = list->count++;
+  if (at % NMS_BLOCK == 0) {
+    for (int64_t i = at; i < at + NMS_BLOCK; i++) nms_put(list, i, nms_nothing, 1.0f);
+  }
+  nms_put(list, at, box, area);
 }
 
 #endif /* MLUOP_FAMILIES_NMS_BOXES_H_ */

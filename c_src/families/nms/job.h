@@ -42,7 +42,7 @@ struct nms_args {
   const void *boxes, *scores;
   const int32_t *labels; /* [n]: boxes of different labels never meet; NULL: all may meet */
   struct mluop_interrupt *interrupt;
-  bool grid_at_once; /* of hard selection: no list comes before the grid */
+  bool cells_only;   /* of hard selection: by cells, whether or not the list is shorter */
   int64_t first;     /* item i is the set first + i; for it, there are: */
   int64_t room;      /* room for so many results, */
   int32_t *kept;     /* [items, room]: the boxes selected, in order, */

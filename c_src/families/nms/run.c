@@ -15,7 +15,7 @@ enum { BYTES_PER_BOX = 200, BYTES_PER_THREAD = 1 << 19 };
 enum { BOX_COST = 80 * MLUOP_NANOSECOND };
 
 /* A list of boxes ends with a whole block of 64; at most that, and a line, for each array. */
-enum { SET_BYTES_PER_BOX = 172, SET_BYTES = 16384 };
+enum { SET_BYTES_PER_BOX = 124, SET_BYTES = 16384 };
 
 static int64_t set_bytes(const struct nms_call *call) {
   return call->form.n * SET_BYTES_PER_BOX + SET_BYTES;
@@ -127,17 +127,17 @@ static bool is_hard(const void *vargs, mluOpHandle_t machine) {
   return args->rule->method == NMS_HARD && !args->form->rotated;
 }
 
-/* The kernel finds out when a grid pays; tests of few boxes have it from the first one on. */
+/* The kernel finds out where cells pay; tests of few boxes have them always. */
 static bool never(const void *args, mluOpHandle_t machine) {
   (void)args;
   (void)machine;
   return false;
 }
 
-static void plan_grid(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+static void plan_cells(void *args, mluOpHandle_t machine, struct mluop_job *job) {
   (void)machine;
   (void)job;
-  ((struct nms_args *)args)->grid_at_once = true;
+  ((struct nms_args *)args)->cells_only = true;
 }
 
 static void plan_sets(void *args, mluOpHandle_t machine, struct mluop_job *job) {
@@ -146,7 +146,7 @@ static void plan_sets(void *args, mluOpHandle_t machine, struct mluop_job *job) 
   (void)job;
 }
 
-static const struct mluop_way ways[] = {{"grid", is_hard, never, plan_grid, nms_select},
+static const struct mluop_way ways[] = {{"cells", is_hard, never, plan_cells, nms_select},
                                         {"general", NULL, NULL, plan_sets, nms_select}};
 
 /* Selects from all sets, wave by wave; returns how many results there are, or -1 without memory. */

@@ -2,8 +2,8 @@
 #ifndef MLUOP_FAMILIES_NMS_SELECT_H_
 #define MLUOP_FAMILIES_NMS_SELECT_H_
 
+#include "families/nms/boxes.h"
 #include "families/nms/candidates.h"
-#include "families/nms/grid.h"
 
 /* What a kernel of nms works on, and where its results go. */
 struct nms_set {
@@ -12,7 +12,7 @@ struct nms_set {
   const void *boxes, *scores; /* of this set */
   const int32_t *labels;
   struct mluop_interrupt *interrupt;
-  bool grid_at_once; /* see nms_args */
+  bool cells_only; /* see nms_args */
   int32_t *kept;
   float *scores_out;
 };

@@ -17,7 +17,7 @@ void MLUOP_VARIANT(nms_select)(const void *args, int64_t begin, int64_t end, voi
             a->scores != NULL ? mluop_at(a->scores, number * form->n, form->scores_half) : NULL,
         .labels = a->labels,
         .interrupt = a->interrupt,
-        .grid_at_once = a->grid_at_once,
+        .cells_only = a->cells_only,
         .kept = a->kept + i * a->room,
         .scores_out = a->scores_out + i * a->room};
     if (form->rotated) {

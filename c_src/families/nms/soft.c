@@ -100,7 +100,7 @@ MLUOP_INLINE void find_decay(float decay[SOFT_BLOCK], const struct nms_list *lis
   const float divisor = 2.0f * rule->sigma;
   for (int64_t k = 0; k < SOFT_BLOCK; k += VL) {
     const vf iou = vf_load(decay + k);
-    vf_store(decay + k, vf_greatest(-(iou * iou) / vf_set(divisor), vf_set(-150.0f)));
+    vf_store(decay + k, vf_max(-(iou * iou) / vf_set(divisor), vf_set(-150.0f)));
   }
   for (int64_t k = 0; k < SOFT_BLOCK; k++) decay[k] = soft_exp(decay[k]);
 }

@@ -48,7 +48,7 @@ MLUOP_INLINE vf within(vf v, float low, float high, vf flag) {
 }
 
 MLUOP_INLINE vf onto(vf v, int64_t extent) {
-  const vf last = vf_set((float)(extent - 1)), some = vf_greatest(v, vf_set(0.0f));
+  const vf last = vf_set((float)(extent - 1)), some = vf_max(v, vf_set(0.0f));
   return vf_select(vf_greater(some, last), last, some);
 }
 
@@ -81,10 +81,10 @@ MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int
   int64_t c = 0;
   for (; c + VL <= shape->C; c += VL) {
     const struct points points = points_at(args, bin * shape->C + c, is_half);
-    bottom = vf_greatest(vf_select(points.inside, points.y, none), bottom);
-    right = vf_greatest(vf_select(points.inside, points.x, none), right);
-    top = vf_greatest(vf_select(points.inside, vf_set(0.0f) - points.y, none), top);
-    left = vf_greatest(vf_select(points.inside, vf_set(0.0f) - points.x, none), left);
+    bottom = vf_max(vf_select(points.inside, points.y, none), bottom);
+    right = vf_max(vf_select(points.inside, points.x, none), right);
+    top = vf_max(vf_select(points.inside, vf_set(0.0f) - points.y, none), top);
+    left = vf_max(vf_select(points.inside, vf_set(0.0f) - points.x, none), left);
   }
   float edges[4][VL];
   vf_store(edges[0], bottom);
@@ -154,7 +154,7 @@ MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct til
 MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
   const vf before = at - vf_set((float)(pixel - 1)), past = at - vf_set((float)pixel);
   const vf share = vf_select(vf_at_least(past, vf_set(0.0f)), vf_set(1.0f) - past, before);
-  return vf_greatest(share, vf_set(0.0f));
+  return vf_max(share, vf_set(0.0f));
 }
 
 /* Channels up to the last whole vector, to all pixels of a box that is on the tile. Their number is
