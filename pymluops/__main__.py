@@ -101,6 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = int(options.run(options))
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("pymluops: interrupted", file=sys.stderr)
+        return 130  # as shells have it
     except MluOpError as error:  # such as a wrong value of MLUOP_CPU_ISA
         print(f"pymluops: {error}", file=sys.stderr)
         return 1

@@ -80,17 +80,14 @@ def _measure(options: argparse.Namespace, cases: Any, old: dict[str, Any] | None
     steps = _run.plan(cases, quick=options.quick)
     with closing(_report.Progress(len(steps))) as progress:
         results = _run.run(steps, quick=options.quick, tick=progress.tick, libraries=libraries)
-    if options.json is not None:
-        options.json.write_text(dumps(results))
-    if options.html is not None:
-        options.html.write_text(_page.page(results), encoding="utf-8")
     print(_report.table(results))
     if missing:
         print(_report.advice(missing))
     if old is not None:
         print(_compare.comparison(old, results))
-    for path in (options.json, options.html):
+    for path, write in ((options.json, dumps), (options.html, _page.page)):
         if path is not None:
+            path.write_text(write(results), encoding="utf-8")
             print(f"written: {path.resolve()}")
     return 0
 

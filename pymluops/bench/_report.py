@@ -112,6 +112,8 @@ def table(results: Results) -> str:
         lines += [_start(row) for row in sizes]
     left_out = [(row["name"], text) for row in shown for text in row.get("left out", ())]
     lines += [f"\nleft out beside {name}: {text}" for name, text in left_out]
+    if results["quick"]:
+        lines += ["", "Without --quick, numba is beside it, and there are more sizes."]
     lines += disturbed(results)
     return "\n".join(lines)
 

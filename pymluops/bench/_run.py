@@ -126,7 +126,7 @@ def _processor() -> str:
 
 def _measured(step: Step, limits: _limits.Limits, libraries: Sequence[str], effort: Effort) -> Row:
     """Measure one case, all ways and peers in turn."""
-    case, threads = step.case, step.ways[-1].threads
+    case, threads = step.case, max(way.threads for way in step.ways)
     problems: list[str] = []
     with ExitStack() as stack:
         columns: dict[str, Callable[[], Any]] = {}
@@ -179,8 +179,8 @@ def _agreeing(
     ours = [array.copy() for array in expected]
     problem = _peers.problem(case, arguments)
     for peer in _peers.of_operator(case.operator, libraries):
-        _peers.set_threads(peer.library, threads)
         try:
+            _peers.set_threads(peer.library, threads)
             made = peer.make(problem)
             if made is None:
                 continue

@@ -5,7 +5,7 @@ from html import escape
 
 INK, FAINT, LINE = "#1f2933", "#5f6c7b", "#d5dbe3"
 OURS, TORCH, NUMBA = "#0b7285", "#d9480f", "#5f3dc4"
-COLORS = (OURS, TORCH, NUMBA, "#2b8a3e", "#c2255c", "#866118")
+COLORS = (OURS, TORCH, NUMBA, "#2b8a3e", "#c2255c", "#866118", "#1971c2", "#495057")
 _FONT = "font-family='system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif'"
 
 

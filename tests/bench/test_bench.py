@@ -2,6 +2,7 @@
 """`pymluops bench`: what it measures, what it shows, what it refuses."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pymluops
 from pymluops import __main__ as cli
 from pymluops._cases import small_calls
 from pymluops.bench import _limits, _peers, _run
+from pymluops.bench._call import Call, Library
 from pymluops.bench._case import all_cases
 from pymluops.bench._timing import Effort, measure
 
@@ -70,6 +72,23 @@ def test_plan():
     quick = _run.plan(_run.chosen([]), quick=True)
     assert len(quick) < len(steps)
     assert {step.case.api for step in quick} == {step.case.api for step in steps}
+
+
+def test_plan_of_a_larger_machine(monkeypatch):
+    """More threads are measured with the best instruction set; peers have as many as all."""
+    monkeypatch.setattr(_limits, "thread_counts", lambda: [1, 2, 4, 6])
+    best, *others = pymluops.supported_isas()
+    step = next(step for step in _run.plan(_run.chosen([]), quick=False) if step.beside)
+    threads = {isa: {way.threads for way in step.ways if way.isa == isa} for isa in (best, *others)}
+    assert threads == {best: {1, 2, 4, 6}} | {isa: {1, 6} for isa in others}
+    asked = []
+    monkeypatch.setattr(_run, "measure", lambda columns, effort: 1 / 0)
+    monkeypatch.setattr(_run, "_agreeing", lambda *given: asked.append(given[3]) or ())
+    case = small_case()
+    ways = [_run.Way(best, count) for count in (1, 6, 2)]
+    with pytest.raises(ZeroDivisionError):
+        _run._measured(_run.Step(case, ways, beside=True), {}, ["torch"], _run.QUICK)
+    assert asked == [6]
 
 
 def test_limits(short):
@@ -144,18 +163,38 @@ def test_quick(short, capsys, tmp_path):
     assert "Compared with the older figures" in capsys.readouterr().out
 
 
+def test_nothing_but_numpy_is_needed(short, capsys, monkeypatch):
+    """Without torch and numba, what is missing is said, and how to install it."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    names = [case.name for case in CASES if case.group == "networks"]
+    size = min(names, key=lambda name: next(c.read for c in CASES if c.name == name))
+    assert cli.main(["bench", "--only", size]) == 0
+    shown = capsys.readouterr().out
+    assert size in shown
+    assert "torch and numba not installed" in shown
+    assert "-m pip install torch numba" in shown
+
+
+def test_interrupted(capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_run, "run", interrupted)
+    assert cli.main(["bench"]) == 130
+    assert capsys.readouterr().err == "pymluops: interrupted\n"
+
+
 def test_beside_peers(short, monkeypatch):
     """A peer whose result differs, or that fails, is left out by name; the others are timed."""
     case = small_case()
 
     def wrong(problem):
-        return (lambda: None), lambda _: [np.zeros(1)]
+        return (lambda: None), lambda _: [array + 1e-3 for array in expected]
 
     def failing(problem):
         raise RuntimeError("it broke")
 
     def right(problem):
-        expected = [array.copy() for array in ours]
         return (lambda: None), lambda _: expected
 
     peers = [
@@ -163,7 +202,9 @@ def test_beside_peers(short, monkeypatch):
         for make in (wrong, failing, right, lambda _: None)
     ]
     arguments = case.make(np.dtype(np.float32))
-    ours = case.results(arguments)
+    with Library().handle("", 1) as handle:
+        Call(Library(), handle, case.api, arguments)()
+    expected = [array.copy() for array in case.results(arguments)]
     monkeypatch.setattr(_peers, "of_operator", lambda *_: peers)
     monkeypatch.setattr(_peers, "set_threads", lambda *_: None)
     monkeypatch.setattr(type(case), "make", None, raising=False)
@@ -172,10 +213,9 @@ def test_beside_peers(short, monkeypatch):
     step = _run.Step(case, [_run.Way(pymluops.supported_isas()[0], 1)], beside=True)
     row = _run._measured(step, limits, ["torch"], _run.QUICK)
     assert [peer["how"] for peer in row["peers"]] == ["right"]
-    assert row["left out"] == [
-        "torch, wrong: its result differs by inf",
-        "torch, failing: RuntimeError: it broke",
-    ]
+    differs, failed = row["left out"]
+    assert re.fullmatch(r"torch, wrong: its result differs by \d\.\de-\d\d", differs)
+    assert failed == "torch, failing: RuntimeError: it broke"
 
 
 @pytest.mark.parametrize(

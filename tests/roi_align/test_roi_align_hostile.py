@@ -138,9 +138,7 @@ def test_bad_images_are_named_and_change_nothing(image, mode, handle):
     rois = np.float32([[0, 0, 0, 3, 3], [1, 0, 0, 3, 3], [image, 0, 0, 3, 3]])
     call = Call(np.ones((2, 4, 4, 3), np.float32), rois, mode=mode)
     out = [np.full((3, 2, 3, 3), 7, np.float32) for _ in range(1 if mode == "avg" else 3)]
-    with pytest.raises(
-        pymluops.BadParamError, match=r"rois: row 2: image index .* 0 to 1 \(N-1\)"
-    ):
+    with pytest.raises(pymluops.BadParamError, match=r"rois: row 2: image index .* 0 to 1 \(N-1\)"):
         call.forward(handle, out=out[0] if mode == "avg" else tuple(out))
     assert all((each == 7).all() for each in out)
     places = () if mode == "avg" else (out[1], out[2])
