@@ -3,10 +3,8 @@
 
 import functools
 import hashlib
-import re
 from collections import OrderedDict
-from collections.abc import Callable
-from types import ModuleType
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ import pymluops.reference
 from pymluops._families._stand_in import COORDINATES
 
 _MOST_BYTES = 256 << 20
+_MOST_LISTS = 4
 
 _results: OrderedDict[tuple, Any] = OrderedDict()
 _bytes = 0
@@ -63,11 +62,28 @@ def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _listed(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """Remember what a generator gave the last times; both directions of an operator ask for it."""
+    lists: OrderedDict[tuple, list[Any]] = OrderedDict()
+
+    @functools.wraps(function)
+    def call(*args: Any, **named: Any) -> Iterator[Any]:
+        key = COORDINATES.get(), _key(args), _key(sorted(named.items()))
+        if key not in lists:
+            lists[key] = list(function(*args, **named))
+            if len(lists) > _MOST_LISTS:
+                lists.popitem(last=False)
+        return iter(lists[key])
+
+    return call
+
+
 def remember_references() -> None:
     """Let the operators of pymluops.reference look first at what they have computed before."""
-    found = [getattr(pymluops.reference, name) for name in pymluops.reference.__all__]
-    for module in {part for part in found if isinstance(part, ModuleType)}:
+    for module in set(pymluops.reference._modules.values()):
         for name, function in list(vars(module).items()):
-            if re.fullmatch(r"[a-z]\w*_(?:for|back)ward", name):
+            if name in pymluops.reference._functions:
                 setattr(module, name, _remembered(function))
                 setattr(pymluops.reference, name, getattr(module, name))
+        if hasattr(module, "bins_of"):
+            module.bins_of = _listed(module.bins_of)  # type: ignore[attr-defined]

@@ -110,7 +110,7 @@ static void data_is_aligned_to_its_element(void) {
                                 (const int[]){8}));
     for (size_t start = 0; start < 8; start++) {
       call.tensors[B].data = (char *)aligned_memory + start;
-      char message[128];
+      char message[160];
       snprintf(
           message, sizeof(message),
           "[api] b is not aligned: its address is a multiple of %zu plus %zu, expected a multiple "

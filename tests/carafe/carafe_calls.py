@@ -32,7 +32,9 @@ class Shape:
     def tensors(self, rng: Rng, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return input, mask and grad_output."""
         sizes = (self.map, self.masks, self.upscaled)
-        return tuple(rng.standard_normal(size).astype(dtype) for size in sizes)  # type: ignore
+        return tuple(  # type: ignore
+            rng.standard_normal(size, np.float32).astype(dtype, copy=False) for size in sizes
+        )
 
 
 def forward(shape: Shape, x: np.ndarray, m: np.ndarray, **more: Any) -> np.ndarray:

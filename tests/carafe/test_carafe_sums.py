@@ -37,7 +37,7 @@ def test_backward_goes_beyond_forward(
         assert_close(grad, exact, BAR[dtype])
 
 
-@pytest.mark.parametrize(("c", "g"), [(16, 1), (1, 5)])
+@pytest.mark.parametrize(("c", "g"), [(16, 1), (1, 2)])
 def test_long_sums_of_one_sign_stay_accurate(
     c: int, g: int, rng: Rng, handle: pymluops.Handle
 ) -> None:

@@ -13,6 +13,7 @@ import torch
 import pymluops.torch as ours
 
 
+@pytest.mark.slow
 def test_distributed_training_has_the_gradients_of_one_process(tmp_path: Path) -> None:
     torch.multiprocessing.spawn(carafe_workers.train_one_half, (str(tmp_path),), nprocs=2)
     expected = carafe_workers.train(carafe_workers.Upsampler(), *carafe_workers.batch())
@@ -60,6 +61,7 @@ print(before, threads(), len(runtimes))
         assert after <= before + 3
 
 
+@pytest.mark.slow
 def test_the_example_draws_a_picture(tmp_path: Path) -> None:
     script = Path(__file__).resolve().parents[2] / "examples" / "carafe_upsample.py"
     picture = tmp_path / "picture.png"

@@ -27,8 +27,10 @@ PROGRAMS = sorted(p.stem for name in FOLDERS for p in (ROOT / "tests" / name).gl
 
 
 @pytest.fixture(scope="session")
-def c_tests() -> Path:
-    """The folder of the built programs."""
+def c_tests(request: pytest.FixtureRequest) -> Path:
+    """The folder of the programs, in which those that are run here have been built."""
+    calls = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    programs = sorted({call.get("program", "test_values") for call in calls} & {*PROGRAMS})
     here = Path(sys.executable).parent
     path = f"{here}{os.pathsep}{os.environ['PATH']}"
     cmake, ninja = (shutil.which(name, path=path) for name in ("cmake", "ninja"))
@@ -38,7 +40,7 @@ def c_tests() -> Path:
     own = ["-S", ".", "-B", folder, "-DMLUOP_BUILD_TESTS=ON", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
     for arguments in (
         ["--preset", PRESET] if PRESET else own,
-        ["--build", folder, "--target", "c_tests"],
+        ["--build", folder, "--target", *programs],
     ):
         done = subprocess.run(
             [cmake, *arguments],

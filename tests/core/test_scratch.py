@@ -5,11 +5,9 @@ Each case is a process of its own: how far its address space grows during one ca
 counted, on one thread.
 """
 
-import subprocess
-import sys
-
 import pytest
 from families import family_files
+from interpreter import Outcome, run_each
 
 MIB = 1 << 20
 
@@ -42,19 +40,6 @@ with p.threads(1):
 """
 
 
-def growth(setup: str, given: str) -> tuple[int, int]:
-    """Return the bytes of the tensors of a call, and those that the process grows by meanwhile."""
-    program = PROGRAM.replace("{small}", setup.strip().replace("\n", "\n    ")).replace(
-        "{given}", given
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    tensors, grown = map(int, done.stdout.split())
-    return tensors, grown
-
-
 CASES = {
     name: case
     for _, module in family_files("process_cases")
@@ -62,9 +47,22 @@ CASES = {
 }
 
 
+def program(setup: str, given: str, _: int) -> str:
+    """A program that says the bytes of a call's tensors, and by how many the process grows."""
+    lines = setup.strip().replace("\n", "\n    ")
+    return PROGRAM.replace("{small}", lines).replace("{given}", given)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    return run_each({name: program(*case) for name, case in CASES.items()})
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_memory_is_bounded_by_the_tensors(name):
-    setup, given, times = CASES[name]
-    tensors, grown = growth(setup, given)
+def test_memory_is_bounded_by_the_tensors(name, outcomes):
+    outcome = outcomes[name]
+    assert outcome.status == 0, outcome.stderr
+    tensors, grown = map(int, outcome.stdout.split())
+    times = CASES[name][2]
     # What is the same for every size: code that is loaded, 1 MiB for each thread and for lists.
     assert grown <= times * tensors + 8 * MIB, f"{grown / MIB:.1f} MiB for {tensors / MIB:.1f}"

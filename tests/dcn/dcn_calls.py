@@ -76,7 +76,11 @@ class Call:
         data = reference.deform_conv_backward_data(
             self.x, self.offset, self.filter, self.mask, grad_output=grad, **self.numbers
         )
-        weight = reference.deform_conv_backward_weight(
+        weight = self.expected_of_weight(grad)
+        return [a for a in (self.expected_output(), *data, *weight) if a is not None]
+
+    def expected_of_weight(self, grad: Array) -> tuple[Array, Array]:
+        weights: tuple[Array, Array] = reference.deform_conv_backward_weight(
             self.x,
             self.offset,
             self.mask,
@@ -84,7 +88,7 @@ class Call:
             kernel_size=self.filter.shape[1:3],
             **self.numbers,
         )
-        return [a for a in (self.expected_output(), *data, *weight) if a is not None]
+        return weights
 
     def expected_output(self) -> Array:
         return reference.deform_conv_forward(

@@ -165,6 +165,7 @@ def test_example_by_make(program: str, by_make: Path) -> None:
     check_output(program, run(by_make / program))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_example_under_valgrind(program: str, by_make: Path) -> None:
     if needs_cxx(program):
@@ -187,6 +188,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_example_with_sanitizers(program: str, sanitized: Path) -> None:
     if needs_cxx(program):

@@ -56,6 +56,7 @@ print(tuple(module(torch.zeros(1, 4, 3, 3)).shape))
     assert in_a_new_process(code) == "mmcv._ext\n(1, 4, 6, 6)"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # mmengine imports what torch deprecates
 def test_spawned_workers_import_it() -> None:
     from mmcv_workers import Upsampled
