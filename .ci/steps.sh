@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The steps of .ci/run: name, the steps that it comes after, what it does. The function step_NAME is
-# run in a shell of its own that stops at the first error; status 77 means skipped.
+# run in a shell of its own that stops at the first error; status 77 means skipped. They are started in
+# this order: those that take long come early, so that none of them ends alone.
 
 STEPS='machine||the compilers and tools that other steps need
 setup|machine|an environment with this package, as README.md says
@@ -9,20 +10,20 @@ tools|setup|formatters and checkers
 style|tools|formatters and linters
 types|tools|mypy
 headers|machine|each public header compiles alone
+asan|tools|C tests, operators and conformance with AddressSanitizer and UndefinedBehaviorSanitizer
 tests|tools|the tests, as README.md says
 models|tools|models of mmdet and mmseg, mmcv-lite 2.1.0, ONNX files, in an environment of their own
-asan|tools|C tests, operators and conformance with AddressSanitizer and UndefinedBehaviorSanitizer
 mutation|tools|the conformance suite notices when checks are broken
-slow|tools|a family is dropped into a copy of the tree; more instruction sets where tests take long
-tsan|tools|C tests of threads with ThreadSanitizer
 clang|tools|C tests, compiled by Clang
-docs|tools|the documentation site, without a warning
-install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
 wheel|tools|sdist and manylinux wheel, alone and beside torch; the wheel is reproducible
-serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
 arm64|tools|C tests for arm64, emulated
-isas|tests|C tests with every instruction set below the best
-cpus|tests|C tests on CPUs that lack what this one has, emulated'
+slow|tools|a family is dropped into a copy of the tree; more instruction sets where tests take long
+install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
+serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
+tsan|tools|C tests of threads with ThreadSanitizer
+docs|tools|the documentation site, without a warning
+cpus|tests|C tests on CPUs that lack what this one has, emulated
+isas|tests|C tests with every instruction set below the best'
 
 # get PACKAGE...: from apt, if .ci/run may install something.
 get() {
@@ -224,7 +225,7 @@ consume_by_pkg_config() { # FOLDER PREFIX [--static]
   make -C examples/c run OUT="$folder" PKG_CONFIG_PATH="$prefix/lib/pkgconfig" STATIC="${3:-}"
 }
 
-# Kernels have been tested elsewhere: those of one instruction set are enough here.
+# Kernels have been tested elsewhere: those of one instruction set are enough here, not optimised.
 step_install() {
   need pkg-config pkg-config
   need clang clang
@@ -232,7 +233,7 @@ step_install() {
   for kind in shared static; do
     [[ $kind == shared ]] && compiler=gcc || compiler=clang
     rm -rf "$work/$kind" "$work/prefix" "$work/moved"
-    cmake -S . -B "$work/$kind" -G Ninja -DCMAKE_C_COMPILER=$compiler -DMLUOP_ISAS=native \
+    cmake -S . -B "$work/$kind" -G Ninja -DCMAKE_C_COMPILER=$compiler -DCMAKE_BUILD_TYPE=Debug -DMLUOP_ISAS=native \
       -DBUILD_SHARED_LIBS="$([[ $kind == shared ]] && echo ON || echo OFF)" \
       -DCMAKE_INSTALL_LIBDIR=lib -DMLUOP_WERROR=ON
     cmake --build "$work/$kind"
@@ -248,6 +249,7 @@ step_install() {
     fi
   done
   local quick=(-DCMAKE_BUILD_TYPE=Debug -DMLUOP_ISAS=native)
+  quick+=(-DMLUOP_FAMILIES="$(ls c_src/families | head -n 1)")
   consume "$work/consumer" "${quick[@]}" -DSUBPROJECT="$root"
   consume "$work/consumer" "${quick[@]}" -DFETCHED="$root" -DBUILD_SHARED_LIBS=OFF
 }

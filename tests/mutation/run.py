@@ -14,31 +14,32 @@ and swapped with the next one. It takes many minutes; some of these swaps make n
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 SOURCE = WORK / "source"
 BUILD = WORK / "build"
 LIBRARY = BUILD / "libmluops.so"
+LOG = WORK / "suite.log"
 TIME_LIMIT = 120  # seconds: a mutant may hang
 
 CAUGHT = 1  # pytest's exit status when tests fail; a crash is a negative one
 
 
-def run(command: list[str], timeout: float | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=ROOT)
-
-
 def must(command: list[str]) -> None:
-    done = run(command)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
@@ -62,17 +63,44 @@ def build() -> None:
     must(["cmake", "--build", str(BUILD), "--target", "mluops", "cnrt"])
 
 
+def run_suite(cases: str) -> int:
+    """Run the conformance suite, in a process that is to end with its exit status."""
+    with LOG.open("w") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    command = ["-q", "-x", "-p", "no:cacheprovider", "tests/conformance"]
+    status = pytest.main([*command, f"--mluop-library={LIBRARY}", "-k", cases])
+    sys.stdout.flush()
+    return status
+
+
 def suite_fails(cases: str) -> bool:
-    """Run the conformance suite. It fails, or it passes; all else is an error of this script."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    command += ["tests/conformance", f"--mluop-library={LIBRARY}", "-k", cases]
-    try:
-        done = run(command, TIME_LIMIT)
-    except subprocess.TimeoutExpired:
-        return True
-    if done.returncode not in (0, CAUGHT) and done.returncode > 0:
-        sys.exit(f"the suite cannot be run:\n{done.stdout}{done.stderr}")
-    return done.returncode != 0
+    """Run the conformance suite. It fails, or it passes; all else is an error of this script.
+
+    It runs in a copy of this process, which has read the tables already.
+    """
+    child = os.fork()
+    if child == 0:
+        os._exit(run_suite(cases))
+    end = time.monotonic() + TIME_LIMIT
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return True
+        time.sleep(0.01)
+    status = os.waitstatus_to_exitcode(ended[1])
+    if status not in (0, CAUGHT) and status > 0:
+        sys.exit(f"the suite cannot be run:\n{LOG.read_text()}")
+    return status != 0
+
+
+def read_suite() -> None:
+    """Import the suite and its tables once, without plugins that it does not need."""
+    os.chdir(ROOT)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.path.insert(0, str(ROOT / "tests/conformance"))
+    __import__("test_conformance")
 
 
 # ----------------------------------------------------------------------------------- mutants
@@ -188,6 +216,7 @@ def main() -> None:
         parser.error(f"no mutant has {' and '.join(chosen.names)} in its name")
     begin = time.monotonic()
     prepare()
+    read_suite()
     if suite_fails(""):
         sys.exit("the suite fails without any mutant")
     survivors = []
