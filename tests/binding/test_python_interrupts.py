@@ -170,12 +170,12 @@ def test_a_long_call_ends_soon(name):
     try:
         begin = time.monotonic()
         signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pymluops.threads(2), pytest.raises(ToldError):
+        with pymluops.threads(1), pytest.raises(ToldError):
             space["call"]()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 3
 
 
 def test_ctrl_c():

@@ -59,7 +59,7 @@ RACES = {
     ),
 }
 
-# Calls that take tens of seconds where nothing ends them.
+# Calls that take 10 seconds and more on a thread, where nothing ends them.
 LONG = {
     "border_align_forward": (
         "x, boxes = ones(4, 64, 64, 1024), np.tile(np.float32([0, 0, 63, 63]), (4, 4096, 1))\n"

@@ -60,8 +60,10 @@ static void results_are_known(void) {
 
 /* ------------------------------------------------------------------------------- threads */
 
-/* The linker sends the library's pthread_create through this function (--wrap). */
-static int threads_left = -1; /* -1: as many as one likes */
+/* The linker sends all calls of pthread_create through the function below (--wrap). Only while one
+   thread tests it, some are refused. */
+enum { ALL = 1 << 20 };
+static int threads_left = ALL;
 static int threads_refused = 0;
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -71,11 +73,10 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*run)(void *argument), void *argument) {
-  if (threads_left == 0) {
+  if (__atomic_fetch_sub(&threads_left, 1, __ATOMIC_RELAXED) <= 0) {
     threads_refused++;
     return EAGAIN;
   }
-  threads_left -= threads_left > 0;
   return __real_pthread_create(thread, attributes, run, argument);
 }
 
@@ -86,7 +87,7 @@ static void threads_that_are_refused_are_done_without(void) {
       OK(mluOpCpuEndThreads()); /* as if this thread had made none */
       threads_left = left;
       run_one(handle, i);
-      threads_left = -1;
+      threads_left = ALL;
       run_one(handle, i); /* which has all of them again */
       OK(mluOpDestroy(handle));
     }
@@ -100,11 +101,11 @@ static void threads_that_are_refused_are_done_without(void) {
 
 /* ------------------------------------------------------------------------------- signals */
 
-static volatile sig_atomic_t signals_handled;
+static int signals_handled; /* on any thread */
 
 static void count_signal(int number) {
   (void)number;
-  signals_handled++;
+  __atomic_fetch_add(&signals_handled, 1, __ATOMIC_RELAXED);
 }
 
 static void set_timer(long microseconds) {
@@ -121,7 +122,7 @@ static void signals_change_nothing(void) {
   const time_t end = time(NULL) + 10;
   do {
     for (int threads = 1; threads <= THREADS; threads += THREADS - 1) run_all(threads);
-  } while (signals_handled < 100 && time(NULL) < end);
+  } while (__atomic_load_n(&signals_handled, __ATOMIC_RELAXED) < 100 && time(NULL) < end);
   set_timer(0);
   sigaction(SIGALRM, &old, NULL);
   CHECK(signals_handled >= 100);

@@ -27,18 +27,3 @@ SCRATCH = {
         0.25,
     ),
 }
-
-# Calls that take tens of seconds where nothing ends them.
-LONG = {
-    "carafe_forward": (
-        "x, mask = ones(1, 100, 100, 1024), ones(1, 100, 100, 2025)\n"
-        "def call():\n"
-        "    p.carafe_forward(x, mask, kernel_size=45, group_size=1, scale_factor=1)\n"
-    ),
-    "carafe_backward": (
-        "x, mask = ones(1, 100, 100, 512), ones(1, 100, 100, 2025)\n"
-        "def call():\n"
-        "    p.carafe_backward(input=x, mask=mask, grad_output=x, kernel_size=45, group_size=1,\n"
-        "                      scale_factor=1)\n"
-    ),
-}

@@ -114,7 +114,7 @@ LARGE_CALL = (
     "weight = ones(512, 7, 7, 512)\n"
 )
 
-# Calls that take tens of seconds where nothing ends them.
+# Calls that take 10 seconds and more on a thread, where nothing ends them.
 LONG = {
     "deform_conv_forward": LARGE_CALL
     + "def call():\n    p.deform_conv_forward(x, offset, weight, pad=3)\n",

@@ -33,9 +33,9 @@ def call():
     for method in ("hard", "linear", "gaussian")
 }
 
-# Calls that take tens of seconds where nothing ends them.
+# Calls that take 10 seconds and more on a thread, where nothing ends them.
 LONG = {
-    f"nms, {method}": BOXES + "b, s = boxes_in(30000, 300000), random.random(300000)\n"
+    f"nms, {method}": BOXES + "b, s = boxes_in(40000, 600000), random.random(600000)\n"
     f"def call():\n    p.nms(b, s.astype(np.float32), {arguments}, method={method!r})\n"
     for method, arguments in {
         "hard": "iou_threshold=0.1",

@@ -88,16 +88,16 @@ def call():
 """,
 }
 
-# Calls that take tens of seconds where nothing ends them.
+# Calls that take 10 seconds and more on a thread, where nothing ends them.
 LONG = {
     f"{name}, {mode}": (
-        "x, rois = ones(1, 256, 256, 256), np.tile(np.float32([0, 0, 0, 255, 255]), (2000, 1))\n"
-        "g = ones(2000, 7, 7, 256)\n"
+        "x, rois = ones(1, 256, 256, 256), np.tile(np.float32([0, 0, 0, 255, 255]), (20000, 1))\n"
+        "g = ones(20000, 1, 1, 256)\n"
         f"def call():\n    p.{name}({arguments}, pool_mode={mode!r})\n"
     )
     for name, mode, arguments in (
-        ("roi_align_forward", "avg", "x, rois, pooled=7"),
-        ("roi_align_forward", "max", "x, rois, pooled=7"),
+        ("roi_align_forward", "avg", "x, rois, pooled=1"),
+        ("roi_align_forward", "max", "x, rois, pooled=1"),
         ("roi_align_backward", "avg", "g, rois, height=256, width=256, batch=1"),
     )
 }
