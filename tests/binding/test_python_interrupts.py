@@ -175,7 +175,7 @@ def test_a_long_call_ends_soon(name):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 6
 
 
 def test_ctrl_c():

@@ -260,6 +260,7 @@ static void scatter_list(const struct roi_align_args *args, struct tile *tile,
   const struct roi_pool_tiles *tiles = &args->pool.tiles;
   const uint32_t end = tiles->starts[list + 1];
   for (uint32_t i = tiles->starts[list]; i < end; i++) {
+    if (i % ROI_POOL_QUESTION == 0 && mluop_interrupted(args->pool.interrupt)) return;
     if (end - i > AHEAD) prefetch_bin(args, tiles->entries[i + AHEAD]);
     if (args->pool.shape.is_half) {
       scatter_bin(args, tile, tiles->entries[i], 1);

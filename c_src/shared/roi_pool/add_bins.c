@@ -207,6 +207,7 @@ static void add_list(const struct roi_pool_args *a, struct tile *tile, int64_t l
   const uint32_t end = tiles->starts[list + 1];
   const int want_slopes = keeps_slopes(a, list);
   for (uint32_t i = tiles->starts[list]; i < end; i++) {
+    if (i % ROI_POOL_QUESTION == 0 && mluop_interrupted(a->interrupt)) return;
     if (end - i > AHEAD) prefetch_gradient(a, tiles->entries[i + AHEAD]);
     const uint32_t entry = tiles->entries[i];
     struct roi_pool_slopes slopes = {0};

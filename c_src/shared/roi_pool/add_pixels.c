@@ -152,6 +152,7 @@ static void sum_list(const struct roi_pool_args *a, struct tile *tile, struct ro
   const struct roi_pool_tiles *tiles = &a->tiles;
   for (uint32_t i = tiles->starts[list]; i < tiles->starts[list + 1]; i++) {
     const uint32_t entry = tiles->entries[i];
+    if (i % ROI_POOL_QUESTION == 0 && mluop_interrupted(a->interrupt)) break;
     if (!has_room(batch, tile)) sum_batch(a, tile, batch, list);
     if (take_bin(a, tile, batch, entry)) {
       prefetch_gradient(a, entry);

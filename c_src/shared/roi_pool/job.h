@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/kernel.h"
+
 /* What a bin takes from one pixel row or column of the map: the means over the samples of the bin,
    those outside the map counting as nothing, of three factors. With the sample between `low` and
    `high` of its axis, at `at`:
@@ -150,8 +152,12 @@ struct roi_pool_memory {
   size_t work_stride;
 };
 
+/* Bins of a tile between two questions whether the call has been interrupted. */
+enum { ROI_POOL_QUESTION = 256 };
+
 struct roi_pool_args {
   struct roi_pool_shape shape;
+  struct mluop_interrupt *interrupt;
   struct roi_pool_data data;
   struct roi_pool_plan plan;
   struct roi_pool_blocks blocks;

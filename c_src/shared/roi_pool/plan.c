@@ -215,6 +215,7 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
 bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_pool_args *args,
                           mluOpStatus_t *status) {
   float image;
+  args->interrupt = &call->handle->interrupt;
   const int64_t row = look(args, &image);
   if (row < args->shape.R) {
     *status = mluop_fail(BAD_PARAM, call->api,
