@@ -11,6 +11,7 @@ style|tools|formatters and linters
 types|tools|mypy
 headers|machine|each public header compiles alone
 asan|tools|C tests, operators and conformance with AddressSanitizer and UndefinedBehaviorSanitizer
+fuzz|tools|each fuzzer for 20 s: operators, descriptors, layouts, the host runtime
 tests|tools|the tests, as README.md says
 models|tools|models of mmdet and mmseg, mmcv-lite 2.1.0, ONNX files, in an environment of their own
 mutation|tools|the conformance suite notices when checks are broken
@@ -186,6 +187,13 @@ step_tsan() {
   # Address randomisation of some kernels leaves ThreadSanitizer no room for its shadow.
   setarch -R true 2>/dev/null && local fixed="setarch -R"
   PYMLUOPS_TEST_EMULATOR="${fixed:-}" c_tests tsan -k "threads or parallel or fork or faults or interrupt or soak or messages or cnrt"
+}
+
+# Every other step builds by GCC, whose sanitizers bring no fuzzer.
+step_fuzz() {
+  need clang clang
+  [[ -e $(clang -print-runtime-dir)/libclang_rt.fuzzer-$(uname -m).a ]] || get libclang-rt-dev
+  python tests/fuzz/run.py --isas native --jobs 1
 }
 
 step_mutation() {

@@ -147,6 +147,12 @@ PLACES = (
         (r'\{"CNAME",', r"\bplainBARE\("),
     ),
     Place(
+        "tests/thing/fuzz.c",
+        "in C: how the bytes of a fuzzer become a call",
+        (r'\{"CNAME\b',),
+    ),
+    Place("tests/thing/fuzz_corpus.txt", "inputs to begin with, written by `tests/fuzz/run.py`"),
+    Place(
         "tests/thing/torch_cases.py",
         "small calls in PyTorch, and the same in stock operations",
         (r"(?m)^CASES = ", r"(?m)^def reference\("),

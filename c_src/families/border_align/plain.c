@@ -70,7 +70,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBorderAlignBackward(
       if (!corners_of(map, start[1] + step[1] * i, start[0] + step[0] * i, &at)) continue;
       const float grad = ((const float *)grad_output)[row * channels + c];
       for (int corner = 0; corner < 4; corner++)
-        image[at.at[corner] + c] += at.weight[corner] * grad;
+        if (at.weight[corner] != 0) image[at.at[corner] + c] += at.weight[corner] * grad;
     }
   }
   return MLUOP_STATUS_SUCCESS;

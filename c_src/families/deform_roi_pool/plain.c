@@ -34,12 +34,12 @@ static void pool_sample(const pool_t *t, int64_t image, int64_t bin, float count
 static void pool_bin(const pool_t *t, int64_t r, int64_t ph, int64_t pw) {
   const float *roi = t->rois + 5 * r;
   const int64_t plane = t->bins.h * t->bins.w, place = ph * t->bins.w + pw;
-  const float width = (roi[3] - roi[1]) * t->scale, height = (roi[4] - roi[2]) * t->scale;
+  float x1 = roi[1] * t->scale - 0.5f, y1 = roi[2] * t->scale - 0.5f;
+  const float width = roi[3] * t->scale - 0.5f - x1, height = roi[4] * t->scale - 0.5f - y1;
   const float bin_w = width / (float)t->bins.w, bin_h = height / (float)t->bins.h;
   const int grid_h = t->ratio > 0 ? t->ratio : (int)bin_h + (bin_h > (float)(int)bin_h);
   const int grid_w = t->ratio > 0 ? t->ratio : (int)bin_w + (bin_w > (float)(int)bin_w);
   const int grid = grid_h > 0 && grid_w > 0 ? grid_h * grid_w : 1;
-  float x1 = roi[1] * t->scale - 0.5f, y1 = roi[2] * t->scale - 0.5f;
   if (t->offset != NULL) {
     x1 += t->gamma * width * t->offset[2 * r * plane + place];
     y1 += t->gamma * height * t->offset[(2 * r + 1) * plane + place];

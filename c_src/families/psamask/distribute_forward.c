@@ -157,7 +157,7 @@ MLUOP_INLINE void put_block(const struct slab *s, const struct block *b, const s
     const int64_t tw = larger(s->begin, smaller(next, s->end - VL));
     const int whole = b->all_begin <= tw && tw + VL <= b->all_end;
     float *out = s->out + (tw - s->begin) * pitch + b->p;
-    float *row = rows + (tw - s->begin) * ROW_FLOATS;
+    float *row = stream ? rows + (tw - s->begin) * ROW_FLOATS : NULL;
     if (s->a->prefetch) {
       for (due += ahead->count; due >= tiles; due -= tiles) prefetch_run(s, ahead, fetched++);
     }

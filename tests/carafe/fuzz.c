@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+PLAIN(CreateCarafeDescriptor);
+PLAIN(SetCarafeDescriptor);
+PLAIN(DestroyCarafeDescriptor);
+PLAIN(CarafeForward);
+PLAIN(CarafeBackward);
+
+enum { INPUT, MASK, OUTPUT, GRAD_INPUT, GRAD_MASK }; /* OUTPUT: or its gradient */
+enum { DIM_NB, KERNEL, GROUPS, SCALE };              /* integers */
+
+static void make(struct fuzz *f, bool backward) {
+  struct fuzz_input *in = &f->in;
+  const mluOpDataType_t dtype = fuzz_dtype(f);
+  const int s = fuzz_range(in, 1, 5);
+  int64_t room = 2 * fuzz_room(f) / (s * s);
+  const int few = fuzz_range(in, 0, 3) == 3;
+  const int h = fuzz_take(in, 9, &room), w = fuzz_take(in, 33, &room), n = fuzz_take(in, 3, &room);
+  const int most_groups = few ? 2 : room < 20 ? (int)room : 20;
+  const int groups = fuzz_range(in, 1, most_groups < 1 ? 1 : most_groups);
+  room /= groups;
+  int most_taps = 0; /* on either side */
+  while (most_taps < 5 && (2 * most_taps + 3) * (2 * most_taps + 3) <= room) most_taps++;
+  const int k = 2 * fuzz_range(in, 0, most_taps) + 1, c = groups * fuzz_take(in, 129, &room);
+  const int64_t *map = FUZZ_DIMS(n, h, w, c), *scaled = FUZZ_DIMS(n, s * h, s * w, c);
+  const int64_t *masks = FUZZ_DIMS(n, s * h, s * w, groups * k * k);
+  fuzz_add(f, FUZZ_VALUES, MLUOP_LAYOUT_NHWC, dtype, map);
+  fuzz_add(f, FUZZ_VALUES, MLUOP_LAYOUT_NHWC, dtype, masks);
+  fuzz_add(f, backward ? FUZZ_VALUES : FUZZ_OUTPUT, MLUOP_LAYOUT_NHWC, dtype, scaled);
+  if (backward) {
+    fuzz_add(f, FUZZ_OUTPUT, MLUOP_LAYOUT_NHWC, dtype, map);
+    fuzz_add(f, FUZZ_OUTPUT, MLUOP_LAYOUT_NHWC, dtype, masks);
+  }
+  fuzz_add_int(f, 4);
+  fuzz_add_int(f, k);
+  fuzz_add_int(f, groups);
+  fuzz_add_int(f, s);
+}
+
+static void make_forward(struct fuzz *f) { make(f, false); }
+static void make_backward(struct fuzz *f) { make(f, true); }
+
+static mluOpCarafeDescriptor_t described(const struct fuzz *f) {
+  mluOpCarafeDescriptor_t desc;
+  FUZZ_CHECK(mluOpCreateCarafeDescriptor(&desc) == MLUOP_STATUS_SUCCESS);
+  mluOpSetCarafeDescriptor(desc, f->p[DIM_NB], f->p[KERNEL], f->p[GROUPS], f->p[SCALE]);
+  return desc;
+}
+
+static mluOpCarafeDescriptor_t plain_described(const struct fuzz *f) {
+  mluOpCarafeDescriptor_t desc;
+  plainCreateCarafeDescriptor(&desc);
+  plainSetCarafeDescriptor(desc, f->p[DIM_NB], f->p[KERNEL], f->p[GROUPS], f->p[SCALE]);
+  return desc;
+}
+
+#define FORWARD(both) both(INPUT), both(MASK), both(OUTPUT)
+#define BACKWARD(both) both(INPUT), both(MASK), both(OUTPUT), both(GRAD_INPUT), both(GRAD_MASK)
+
+static mluOpStatus_t forward(mluOpHandle_t handle, struct fuzz *f) {
+  mluOpCarafeDescriptor_t desc = described(f);
+  const mluOpStatus_t status =
+      mluOpCarafeForward(handle, f->no_object ? NULL : desc, FORWARD(FUZZ_BOTH));
+  mluOpDestroyCarafeDescriptor(desc);
+  return status;
+}
+
+static mluOpStatus_t backward(mluOpHandle_t handle, struct fuzz *f) {
+  mluOpCarafeDescriptor_t desc = described(f);
+  const mluOpStatus_t status =
+      mluOpCarafeBackward(handle, f->no_object ? NULL : desc, BACKWARD(FUZZ_BOTH));
+  mluOpDestroyCarafeDescriptor(desc);
+  return status;
+}
+
+static void plain_forward(struct fuzz *f) {
+  mluOpCarafeDescriptor_t desc = plain_described(f);
+  plainCarafeForward(NULL, desc, FORWARD(FUZZ_PLAIN));
+  plainDestroyCarafeDescriptor(desc);
+}
+
+static void plain_backward(struct fuzz *f) {
+  mluOpCarafeDescriptor_t desc = plain_described(f);
+  plainCarafeBackward(NULL, desc, BACKWARD(FUZZ_PLAIN));
+  plainDestroyCarafeDescriptor(desc);
+}
+
+const struct fuzz_operator fuzz_operators[] = {
+    {"mluOpCarafeForward", make_forward, NULL, forward, plain_forward, NULL, FUZZ_NEAR},
+    {"mluOpCarafeBackward", make_backward, NULL, backward, plain_backward, NULL, FUZZ_NEAR},
+    {0}};

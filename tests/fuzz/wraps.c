@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The linker sends jobs, scratch memory and checks through these functions (--wrap). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/contract.h"
+#include "core/float_state.h"
+#include "core/internal.h"
+#include "fuzz.h"
+
+struct fuzz_way fuzz_way;
+
+void *__real_mluop_scratch(mluOpHandle_t handle, size_t bytes);
+void *__wrap_mluop_scratch(mluOpHandle_t handle, size_t bytes);
+void *__real_mluop_reserve(mluOpHandle_t handle, size_t shared, struct mluop_job *job);
+void *__wrap_mluop_reserve(mluOpHandle_t handle, size_t shared, struct mluop_job *job);
+void __real_mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
+void __wrap_mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
+bool __real_mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
+                                 mluOpStatus_t *status);
+bool __wrap_mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
+                                 mluOpStatus_t *status);
+
+/* ---------------------------------------------------------------------------------- jobs */
+
+void *__wrap_mluop_scratch(mluOpHandle_t handle, size_t bytes) {
+  void *scratch = __real_mluop_scratch(handle, bytes);
+  if (scratch != NULL) fuzz_fill(scratch, bytes, fuzz_way.run);
+  return scratch;
+}
+
+void *__wrap_mluop_reserve(mluOpHandle_t handle, size_t shared, struct mluop_job *job) {
+  if (fuzz_way.real_threads) job->grain = 1;
+  return __real_mluop_reserve(handle, shared, job);
+}
+
+static void run_part(const struct mluop_job *job, int64_t begin, int64_t end) {
+  if (begin < end) job->kernel(job->args, begin, end, job->scratch);
+}
+
+/* Up to three ranges of items, one after the other on this thread, in any order: threads do the
+   same, in as many orders, but not so cheaply. */
+void __wrap_mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
+  if (fuzz_way.real_threads || fuzz_way.parts < 2 || job->count < 2) {
+    struct mluop_job copy = *job;
+    if (fuzz_way.real_threads && job->scratch_bytes == 0) copy.grain = 1;
+    __real_mluop_parallel_for(handle, &copy);
+    return;
+  }
+  const int64_t a = 1 + (int64_t)(fuzz_way.cuts & 0xffff) % (job->count - 1);
+  const int64_t b =
+      fuzz_way.parts == 2 ? job->count : a + (int64_t)(fuzz_way.cuts >> 16) % (job->count - a);
+  const struct mluop_float_state found = mluop_enter_floats();
+  if (fuzz_way.cuts & 1) {
+    run_part(job, b, job->count);
+    run_part(job, 0, a);
+    run_part(job, a, b);
+  } else {
+    run_part(job, a, b);
+    run_part(job, b, job->count);
+    run_part(job, 0, a);
+  }
+  mluop_leave_floats(found);
+}
+
+/* --------------------------------------------------------------------------------- rules */
+
+/* The table of rules of one function: how often each row has failed. */
+struct table {
+  const char *api;
+  const struct mluop_rule *rules;
+  long failed[64];
+};
+
+static struct table tables[128];
+
+/* libFuzzer looks at this section as at its own counters: a rule that fails for the first time is
+   worth keeping an input. */
+__attribute__((used, section("__libfuzzer_extra_counters"))) static uint8_t counters[8192];
+
+static void print_tables(void) {
+  FILE *file = fopen(getenv("FUZZ_RULES"), "a");
+  if (file == NULL) return;
+  for (struct table *table = tables; table->api != NULL; table++) {
+    for (int row = 0; table->rules[row].check != CHECK_END; row++) {
+      fprintf(file, "%s %d %d %ld\n", table->api, (int)(table - tables), row, table->failed[row]);
+    }
+  }
+  fclose(file);
+}
+
+static struct table *table_of(const char *api, const struct mluop_rule *rules) {
+  struct table *table = tables;
+  if (table->api == NULL && getenv("FUZZ_RULES") != NULL) atexit(print_tables);
+  for (; table->api != NULL; table++) {
+    if (table->rules == rules && strcmp(table->api, api) == 0) return table;
+  }
+  table->api = api;
+  table->rules = rules;
+  return table;
+}
+
+/* Rule by rule, so that the one that fails is known. */
+bool __wrap_mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
+                                 mluOpStatus_t *status) {
+  struct table *table = table_of(call->api, rules);
+  for (int row = 0; rules[row].check != CHECK_END; row++) {
+    const struct mluop_rule one[] = {rules[row], {.check = CHECK_END}};
+    if (__real_mluop_contract_holds(call, one, status)) continue;
+    table->failed[row]++;
+    uint8_t *counter = &counters[((table - tables) * 64 + row) % (int)sizeof(counters)];
+    if (*counter < 255) ++*counter;
+    return false;
+  }
+  *status = MLUOP_STATUS_SUCCESS;
+  return true;
+}

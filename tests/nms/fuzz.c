@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The results of hard and of linear selection are computed again, one candidate after the other. */
+#include "fuzz.h"
+
+#include <limits.h>
+#include <math.h>
+
+enum { BOXES, CONFIDENCE, OUTPUT, SCORES, LABELS };                     /* tensors */
+enum { BOX_MODE, OUTPUT_MODE, ALGO, METHOD, MOST, BOX_LAYOUT, PADDED }; /* integers */
+enum { THRESHOLD, SIGMA, LEAST, EXTRA };                                /* floats */
+enum { N = FUZZ_MOST_NUMBERS - 4, IMAGES, CLASSES, WIDTH };             /* not bent */
+enum { MOST_BOXES = 512, UNSET = -77 };
+
+static int32_t found[3]; /* output_size, between two others */
+
+static int pick_int(struct fuzz_input *in, int a, int b) { return fuzz_range(in, 0, 3) ? a : b; }
+
+static void make_numbers(struct fuzz *f, int mode, int most, int layout) {
+  static const float thresholds[] = {0.5f, 0, 1, 0.3f, -1, 0.7f, 2, 0.25f};
+  static const float least[] = {0, 0.5f, -1, -INFINITY, 0.05f, 0.9f, INFINITY, 1e-40f};
+  static const float sigmas[] = {0.5f, 0, 1e-3f, 10};
+  struct fuzz_input *in = &f->in;
+  const int numbers[] = {fuzz_range(in, 0, 1), mode, fuzz_range(in, 0, 1), fuzz_range(in, 0, 2)};
+  for (int i = 0; i < 4; i++) fuzz_add_int(f, numbers[i]);
+  fuzz_add_int(f, most);
+  fuzz_add_int(f, layout);
+  fuzz_add_int(f, 0);
+  fuzz_add_float(f, thresholds[fuzz_range(in, 0, 7)]);
+  fuzz_add_float(f, sigmas[fuzz_range(in, 0, 3)]);
+  fuzz_add_float(f, least[fuzz_range(in, 0, 7)]);
+  fuzz_add_float(f, (float)fuzz_range(in, 0, 1));
+}
+
+static void add_boxes(struct fuzz *f, mluOpDataType_t dtype, bool batched, bool planes) {
+  const int n = f->p[N], v = f->p[WIDTH], rows = planes ? v : n, columns = planes ? n : v;
+  const int64_t *dims =
+      batched ? FUZZ_DIMS(f->p[IMAGES], rows, columns, -1) : FUZZ_DIMS(rows, columns, -1);
+  fuzz_add(f, FUZZ_OWN, MLUOP_LAYOUT_ARRAY, dtype, dims);
+}
+
+/* Room for results, and some more; rows of 1, 5 or 3 numbers, or 5 planes. */
+static void add_output(struct fuzz *f, int mode, int64_t room, mluOpDataType_t dtype) {
+  const int64_t length = room + fuzz_range(&f->in, 0, 2) * 3;
+  const int64_t *dims[] = {FUZZ_DIMS(length, -1), FUZZ_DIMS(length, 5, -1),
+                           FUZZ_DIMS(5, length, -1), FUZZ_DIMS(length, 3, -1)};
+  const bool numbers = mode == 1 || mode == 2;
+  fuzz_add(f, FUZZ_OUTPUT, MLUOP_LAYOUT_ARRAY, numbers ? dtype : MLUOP_DTYPE_INT32, dims[mode]);
+}
+
+static void make(struct fuzz *f) {
+  struct fuzz_input *in = &f->in;
+  const mluOpDataType_t dtype = fuzz_dtype(f);
+  const int form = fuzz_range(in, 0, 4), rotated = form == 4, batched = form >= 2 && !rotated;
+  const int most_boxes = fuzz_room(f) > 3000 ? MOST_BOXES : 65;
+  int64_t room = batched ? 2 * most_boxes : most_boxes;
+  const int classes = batched ? fuzz_take(in, 5, &room) : 1;
+  const int images = batched ? fuzz_take(in, 3, &room) : 1, n = fuzz_take(in, most_boxes, &room);
+  const bool one = images == 1 && classes == 1, planes = fuzz_range(in, 0, 3) == 3;
+  const int mode = rotated ? 0 : one ? fuzz_range(in, 0, 3) : 3;
+  const bool padded = fuzz_range(in, 0, 3) == 3;
+  const int most = padded ? fuzz_extent(in, 64) : pick_int(in, fuzz_extent(in, 300), INT_MAX);
+  const int64_t kept = rotated ? n : padded ? most : most < n ? most : n;
+  const mluOpDataType_t scores = form == 1 ? MLUOP_DTYPE_HALF : dtype;
+  f->p[N] = n;
+  f->p[IMAGES] = images;
+  f->p[CLASSES] = classes;
+  f->p[WIDTH] = rotated ? 7 : 4;
+  add_boxes(f, form == 1 ? MLUOP_DTYPE_FLOAT : dtype, batched, planes);
+  const int64_t *scores_dims = batched ? FUZZ_DIMS(images, classes, n, -1) : FUZZ_DIMS(n, -1);
+  fuzz_add(f, FUZZ_OWN, MLUOP_LAYOUT_ARRAY, scores, scores_dims)->absent = rotated;
+  add_output(f, mode, kept * images * classes, form == 1 ? MLUOP_DTYPE_FLOAT : dtype);
+  make_numbers(f, mode, most, planes);
+  f->p[PADDED] = padded;
+}
+
+static void make_labelled(struct fuzz *f) {
+  struct fuzz_input *in = &f->in;
+  const mluOpDataType_t dtype = fuzz_dtype(f);
+  const int n = fuzz_extent(in, fuzz_room(f) > 3000 ? MOST_BOXES : 65);
+  const int most = pick_int(in, fuzz_extent(in, 300), INT_MAX);
+  const bool planes = fuzz_range(in, 0, 3) == 3;
+  const int64_t *row = FUZZ_DIMS(n, -1);
+  f->p[N] = n;
+  f->p[IMAGES] = f->p[CLASSES] = 1;
+  f->p[WIDTH] = 4;
+  add_boxes(f, dtype, false, planes);
+  fuzz_add(f, FUZZ_OWN, MLUOP_LAYOUT_ARRAY, dtype, row);
+  add_output(f, 0, most < n ? most : n, dtype);
+  fuzz_add(f, FUZZ_OUTPUT, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, f->t[OUTPUT].dims)->absent =
+      fuzz_range(in, 0, 1);
+  f->t[SCORES].rank = 1;
+  fuzz_add(f, FUZZ_OWN, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, row)->absent = fuzz_range(in, 0, 1);
+  make_numbers(f, 0, most, planes);
+}
+
+/* ------------------------------------------------------------------------------- its data */
+
+static void fill(struct fuzz *f) {
+  static const float odd[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 3e38f, 1e-40f, -0.0f};
+  struct fuzz_input *in = &f->in;
+  const uint32_t how = fuzz_byte(in), few = fuzz_byte(in) % 64, strange = fuzz_byte(in);
+  for (int64_t i = 0; i < f->t[BOXES].held; i++) {
+    float value = how % 2 ? (float)fuzz_random_int(in, 0, 20 + (int)few)
+                          : fuzz_random_float(in, 0, 20.0f + (float)few);
+    if (strange > 200 && fuzz_random(in) % 32 == 0) value = odd[fuzz_random(in) % 8];
+    fuzz_set(&f->t[BOXES], i, value);
+  }
+  for (int64_t i = 0; i < f->t[CONFIDENCE].held; i++) {
+    float value = how % 4 < 2 ? fuzz_random_float(in, 0, 1)
+                              : (float)fuzz_random_int(in, 0, 1 + (int)few) / 16;
+    if (strange % 8 == 7 && fuzz_random(in) % 16 == 0) value = odd[fuzz_random(in) % 8];
+    fuzz_set(&f->t[CONFIDENCE], i, value);
+  }
+  for (int64_t i = 0; i < f->t[LABELS].held; i++) {
+    fuzz_set(&f->t[LABELS], i,
+             how % 8 == 7 ? (int32_t)fuzz_random(in) : fuzz_random_int(in, -1, 3));
+  }
+  f->no_plain = true; /* `settle` looks at the results instead */
+}
+
+/* ------------------------------------------------------------------------- one by one */
+
+struct chosen {
+  int64_t index;
+  float score;
+};
+
+static float number(const struct fuzz *f, int64_t image, int64_t box, int64_t k) {
+  const int64_t n = f->p[N], v = f->p[WIDTH];
+  return (float)fuzz_get(&f->t[BOXES],
+                         image * n * v + (f->p[BOX_LAYOUT] ? k * n + box : box * v + k));
+}
+
+static void ends(const struct fuzz *f, int64_t image, int64_t box, int axis, float *low,
+                 float *high) {
+  float a = number(f, image, box, axis), b = number(f, image, box, axis + 2);
+  if (f->p[BOX_MODE] == MLUOP_NMS_BOX_CENTER) {
+    a = a - 0.5f * b;
+    b = a + b;
+  }
+  *low = a > b ? b : a;
+  *high = a > b ? a : b;
+}
+
+static float iou(const struct fuzz *f, int64_t image, int64_t i, int64_t j) {
+  const float d = f->p[ALGO] == MLUOP_NMS_ALGO_INCLUDE_BOUNDARY ? f->r[EXTRA] : 0;
+  float shared = 1, area_i = 1, area_j = 1;
+  for (int axis = 0; axis < 2; axis++) {
+    float low_i, high_i, low_j, high_j;
+    ends(f, image, i, axis, &low_i, &high_i);
+    ends(f, image, j, axis, &low_j, &high_j);
+    const float side = ((high_i < high_j ? high_i : high_j) - (low_i > low_j ? low_i : low_j)) + d;
+    shared *= side < 0 ? 0 : side;
+    area_i *= (high_i - low_i) + d;
+    area_j *= (high_j - low_j) + d;
+  }
+  return shared / ((area_i + area_j) - shared);
+}
+
+static int64_t select_boxes(const struct fuzz *f, int64_t set, struct chosen *chosen) {
+  float scores[MOST_BOXES];
+  const int64_t n = f->p[N], image = set / f->p[CLASSES];
+  const struct fuzz_tensor *labels = &f->t[LABELS];
+  for (int64_t i = 0; i < n; i++) scores[i] = (float)fuzz_get(&f->t[CONFIDENCE], set * n + i);
+  int64_t count = 0;
+  while (count < f->p[MOST]) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < n; i++) {
+      if (scores[i] > f->r[LEAST] && (best < 0 || scores[i] > scores[best])) best = i;
+    }
+    if (best < 0) break;
+    chosen[count++] = (struct chosen){best, scores[best]};
+    scores[best] = NAN;
+    for (int64_t i = 0; i < n; i++) {
+      if (labels->held > 0 && fuzz_get(labels, i) != fuzz_get(labels, best)) continue;
+      const float overlap = iou(f, image, best, i);
+      if (f->p[METHOD] == MLUOP_NMS_HARD_NMS && overlap > f->r[THRESHOLD]) scores[i] = NAN;
+      if (f->p[METHOD] == MLUOP_NMS_SOFT_NMS_LINEAR && overlap >= f->r[THRESHOLD])
+        scores[i] = scores[i] * (1 - overlap);
+    }
+  }
+  return count;
+}
+
+static bool can_select(const struct fuzz *f) {
+  return f->p[WIDTH] == 4 && f->p[METHOD] != MLUOP_NMS_SOFT_NMS_GAUSSIAN &&
+         fuzz_finite(&f->t[BOXES]) && f->p[N] <= MOST_BOXES;
+}
+
+static void check_selected(const struct fuzz *f) {
+  struct chosen chosen[MOST_BOXES];
+  const int32_t *output = f->t[OUTPUT].data;
+  const int mode = f->p[OUTPUT_MODE];
+  int64_t at = 0;
+  for (int64_t set = 0; set < (int64_t)f->p[IMAGES] * f->p[CLASSES]; set++) {
+    const int64_t count = select_boxes(f, set, chosen);
+    FUZZ_CHECK(at + count <= found[1]);
+    for (int64_t i = 0; i < count; i++, at++) {
+      const struct chosen *c = &chosen[i];
+      if (mode == 0) FUZZ_CHECK(output[at] == c->index);
+      if (mode == 3) FUZZ_CHECK(output[3 * at] == set / f->p[CLASSES]);
+      if (mode == 3) FUZZ_CHECK(output[3 * at + 1] == set % f->p[CLASSES]);
+      if (mode == 3) FUZZ_CHECK(output[3 * at + 2] == c->index);
+      const struct fuzz_tensor *scores = &f->t[SCORES];
+      if (scores->held > 0) FUZZ_CHECK(((const float *)scores->data)[at] == c->score);
+    }
+  }
+  FUZZ_CHECK(at == found[1]);
+}
+
+/* What was selected, and what lies behind the results. */
+static void settle(struct fuzz *f) {
+  static const int columns[] = {1, 5, 5, 3};
+  struct fuzz_tensor *t = &f->t[OUTPUT];
+  const int mode = f->p[WIDTH] == 7 ? 0 : f->p[OUTPUT_MODE];
+  const int64_t size = t->dtype == MLUOP_DTYPE_HALF ? 2 : 4;
+  const int64_t length = mode == 2 ? t->dims[1] : t->dims[0];
+  const int64_t most = f->p[WIDTH] == 7 ? f->p[N] : f->p[MOST];
+  int64_t written = found[1];
+  if (f->p[PADDED]) written = most * f->p[IMAGES] * f->p[CLASSES];
+  FUZZ_CHECK(found[0] == UNSET && found[2] == UNSET);
+  FUZZ_CHECK(found[1] >= 0 && found[1] <= length);
+  for (int64_t plane = 0; plane < (mode == 2 ? 5 : 1); plane++) {
+    const int64_t row = mode == 2 ? size : columns[mode] * size, begin = plane * length * size;
+    fuzz_settle(t, begin + written * row, begin + length * row);
+    for (int64_t i = begin + found[1] * row; i < begin + written * row; i++)
+      FUZZ_CHECK(((const char *)t->data)[i] == 0);
+  }
+  struct fuzz_tensor *scores = &f->t[SCORES];
+  if (scores->held > 0) fuzz_settle(scores, (int64_t)found[1] * 4, scores->count * 4);
+  if (can_select(f)) check_selected(f);
+}
+
+static mluOpNmsDescriptor_t described(struct fuzz *f) {
+  mluOpNmsDescriptor_t desc;
+  FUZZ_CHECK(mluOpCreateNmsDescriptor(&desc) == MLUOP_STATUS_SUCCESS);
+  mluOpSetNmsDescriptor(desc, (mluOpNmsBoxPointMode_t)f->p[BOX_MODE],
+                        (mluOpNmsOutputMode_t)f->p[OUTPUT_MODE], (mluOpNmsAlgo_t)f->p[ALGO],
+                        (mluOpNmsMethodMode_t)f->p[METHOD], f->r[THRESHOLD], f->r[SIGMA],
+                        f->p[MOST], f->r[LEAST], f->r[EXTRA], f->p[BOX_LAYOUT], f->p[PADDED] != 0);
+  for (int i = 0; i < 3; i++) found[i] = UNSET;
+  return desc;
+}
+
+static mluOpStatus_t ended(mluOpNmsDescriptor_t desc, mluOpStatus_t status) {
+  mluOpDestroyNmsDescriptor(desc);
+  FUZZ_CHECK(status == MLUOP_STATUS_SUCCESS || found[1] == UNSET);
+  return status;
+}
+
+static mluOpStatus_t nms(mluOpHandle_t handle, struct fuzz *f) {
+  mluOpNmsDescriptor_t desc = described(f);
+  size_t bytes = 1;
+  const mluOpStatus_t asked =
+      mluOpGetNmsWorkspaceSize(handle, desc, FUZZ_DESC(BOXES), FUZZ_DESC(CONFIDENCE), &bytes);
+  FUZZ_CHECK(bytes == (asked == MLUOP_STATUS_SUCCESS ? 0 : 1));
+  return ended(desc, mluOpNms(handle, f->no_object ? NULL : desc, FUZZ_BOTH(BOXES),
+                              FUZZ_BOTH(CONFIDENCE), NULL, 0, FUZZ_BOTH(OUTPUT), &found[1]));
+}
+
+static mluOpStatus_t by_label(mluOpHandle_t handle, struct fuzz *f) {
+  mluOpNmsDescriptor_t desc = described(f);
+  return ended(desc, mluOpCpuNmsByLabel(handle, f->no_object ? NULL : desc, FUZZ_BOTH(BOXES),
+                                        FUZZ_BOTH(CONFIDENCE), FUZZ_BOTH(LABELS), FUZZ_BOTH(OUTPUT),
+                                        FUZZ_BOTH(SCORES), &found[1]));
+}
+
+const struct fuzz_operator fuzz_operators[] = {
+    {"mluOpNms", make, fill, nms, NULL, settle, FUZZ_NUMBERS},
+    {"mluOpCpuNmsByLabel", make_labelled, fill, by_label, NULL, settle, FUZZ_NUMBERS},
+    {0}};
