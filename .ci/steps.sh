@@ -18,7 +18,7 @@ mutation|tools|the conformance suite notices when checks are broken
 clang|tools|C tests, compiled by Clang
 wheel|tools|sdist and manylinux wheel, alone and beside torch; the wheel is reproducible
 arm64|tools|C tests for arm64, emulated
-slow|tools|a family is dropped into a copy of the tree; more instruction sets where tests take long
+slow|tools|all other instruction sets; a family is dropped into a copy of the tree; what takes long
 install|tools|an installed tree that was moved: shared, and static by Clang; as a subproject
 serial|tools|C tests without threads, with the CFLAGS of one who wants fast-math
 tsan|tools|C tests of threads with ThreadSanitizer

@@ -36,6 +36,7 @@ print(carafe.__wrapped__ is pymluops.torch.carafe)
     assert in_a_new_process(code) == "True"
 
 
+@pytest.mark.slow
 def test_a_config_can_import_it(tmp_path: Path) -> None:
     config = tmp_path / "config.py"
     config.write_text('custom_imports = dict(imports=["pymluops.torch.mmcv_on_cpu"])\n')
