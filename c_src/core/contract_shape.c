@@ -10,7 +10,7 @@
 
 /* A product read from a shape word: the value of what is known, the letter that is not, and where
    the word ends. */
-struct product {
+struct shape_word {
   int64_t known;
   int64_t divisor; /* in front of '|', or 1 */
   bool overflow;   /* a product does not fit into 64 bits: no extent equals it */
@@ -20,7 +20,7 @@ struct product {
   const char *end;
 };
 
-static void multiply(struct product *product, int64_t factor) {
+static void multiply(struct shape_word *product, int64_t factor) {
   if (__builtin_mul_overflow(product->known, factor, &product->known)) product->overflow = true;
 }
 
@@ -28,7 +28,7 @@ static bool ends_factor(char c) { return c == '\0' || c == ' ' || c == '*' || c 
 
 /* Multiplies the factor at `word` into the product, and returns where it ends. */
 static const char *read_factor(const struct mluop_call *call, const char *word,
-                               struct product *product) {
+                               struct shape_word *product) {
   const char *end = word + 1;
   while (!ends_factor(*end)) end++;
   if (*word >= '0' && *word <= '9') {
@@ -49,8 +49,8 @@ static const char *read_factor(const struct mluop_call *call, const char *word,
   return end;
 }
 
-static struct product read_product(const struct mluop_call *call, const char *word) {
-  struct product product = {.known = 1, .divisor = 1};
+static struct shape_word read_product(const struct mluop_call *call, const char *word) {
+  struct shape_word product = {.known = 1, .divisor = 1};
   do {
     product.end = read_factor(call, word, &product);
     if (*product.end == '|') {
@@ -98,7 +98,7 @@ static void add_tensor(struct text *text, const struct mluop_call *call, int ten
 
 /* The extent that was expected, then the shape of the tensor and of the one that it must fit. */
 static mluOpStatus_t fail_extent(const struct mluop_call *call, const struct mluop_rule *rule,
-                                 int tensor, int dim, const struct product *product,
+                                 int tensor, int dim, const struct shape_word *product,
                                  const char *word) {
   struct text text = {.used = 0};
   const int64_t extent = call->tensors[tensor].desc->dims[dim];
@@ -126,7 +126,7 @@ static mluOpStatus_t fail_extent(const struct mluop_call *call, const struct mlu
 /* ------------------------------------------------------------------------------------- check */
 
 /* Compares an extent with a product, or takes the letter from it that is not bound yet. */
-static bool fits(struct mluop_call *call, int tensor, const struct product *product,
+static bool fits(struct mluop_call *call, int tensor, const struct shape_word *product,
                  int64_t extent) {
   if (product->overflow || product->divisor <= 0 || extent % product->divisor != 0) return false;
   if (product->letter == 0 || product->is_bound) return extent == product->known;
@@ -143,7 +143,7 @@ bool mluop_check_shape(struct mluop_call *call, const struct mluop_rule *rule,
   const int index = (int)(tensor - call->tensors);
   const char *word = rule->text;
   for (int dim = 0; *word != '\0'; dim++) {
-    const struct product product = read_product(call, word);
+    const struct shape_word product = read_product(call, word);
     if (!fits(call, index, &product, tensor->desc->dims[dim])) {
       *status = fail_extent(call, rule, index, dim, &product, word);
       return false;

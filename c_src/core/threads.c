@@ -138,7 +138,7 @@ bool mluop_end_threads(void) {
 /* Made for each job and joined: simple, for builds without OpenMP and for ThreadSanitizer, which
    does not understand the barriers of GNU OpenMP. */
 
-struct worker {
+struct member_thread {
   pthread_t thread;
   void (*member)(void *data, int index);
   void *data;
@@ -146,7 +146,7 @@ struct worker {
 };
 
 static void *run_member(void *argument) {
-  const struct worker *self = argument;
+  const struct member_thread *self = argument;
   self->member(self->data, self->index);
   return NULL;
 }
@@ -174,12 +174,12 @@ int mluop_team_size(int workers, int most) {
 
 /* The calling thread does what threads that could not be made would have done. */
 bool mluop_run_team(void (*member)(void *data, int index), void *data, int size) {
-  struct worker *workers = malloc((size_t)size * sizeof(*workers));
+  struct member_thread *workers = malloc((size_t)size * sizeof(*workers));
   if (workers == NULL) return false;
   int made = 1;
   while (made < size) {
-    struct worker *next = &workers[made];
-    *next = (struct worker){.member = member, .data = data, .index = made};
+    struct member_thread *next = &workers[made];
+    *next = (struct member_thread){.member = member, .data = data, .index = made};
     if (pthread_create(&next->thread, NULL, run_member, next) != 0) break;
     made++;
   }

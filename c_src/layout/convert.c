@@ -8,7 +8,7 @@ struct span {
 };
 
 /* A tile of an image: `from` and `to` are where its matrix begins. */
-struct tile {
+struct image_tile {
   const char *from;
   char *to;
   struct span rows, columns;
@@ -36,7 +36,7 @@ enum {
 /* A whole line of the source in each row, and of the target in each column. Columns are written
    from begin to end: side by side, lines that have the same place in the caches would push each
    other out. Where even the lines of a block do, columns are put together in a buffer first. */
-MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t, int size) {
+MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct image_tile *t, int size) {
   const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   const int64_t begin = t->rows.begin, end = t->rows.end;
   const int64_t buffer_pitch = MOST_ROWS * size + LINE_BYTES;
@@ -73,7 +73,8 @@ MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct tile *t
 
 /* Fewer columns than a line has, packed: rows stand one behind the other, and a line of each is
    read; of the last ones from a copy, after which there is room. */
-MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct tile *t, int size) {
+MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct image_tile *t,
+                                      int size) {
   const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   char in[ROOM], out[ROOM];
   for (int64_t row = t->rows.begin; row < t->rows.end;
@@ -92,7 +93,8 @@ MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct 
 
 /* Fewer rows, packed: columns of the target stand one behind the other, and a line of each is
    written; of the last ones to a copy. */
-MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct tile *t, int size) {
+MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_tile *t,
+                                   int size) {
   const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   char in[ROOM], out[ROOM];
   for (int64_t column = t->columns.begin; column < t->columns.end;
@@ -109,8 +111,8 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct til
 
 /* Element by element. Where the compiler knows how few rows or columns there are, it makes vectors
    of this that are four times faster than transposes which are mostly empty. */
-MLUOP_INLINE void convert_each(const struct tile *t, int64_t rows, int64_t columns, int64_t pitch,
-                               int64_t to_pitch, int size) {
+MLUOP_INLINE void convert_each(const struct image_tile *t, int64_t rows, int64_t columns,
+                               int64_t pitch, int64_t to_pitch, int size) {
   const char *restrict from = t->from;
   char *restrict to = t->to;
   if (rows < columns) {
@@ -129,14 +131,15 @@ MLUOP_INLINE void convert_each(const struct tile *t, int64_t rows, int64_t colum
 }
 
 /* One channel, or one pixel: both layouts are the same. */
-static void copy(const struct layout_args *a, const struct tile *t) {
+static void copy(const struct layout_args *a, const struct image_tile *t) {
   const int64_t begin = (t->rows.begin + t->columns.begin) * a->size;
   const int64_t count = (t->rows.end - t->rows.begin) * (t->columns.end - t->columns.begin);
   memcpy(t->to + begin, t->from + begin, (size_t)(count * a->size));
 }
 
 /* A number of rows, or of columns, that the compiler knows. */
-MLUOP_INLINE void convert_packed(const struct layout_args *a, const struct tile *t, int size) {
+MLUOP_INLINE void convert_packed(const struct layout_args *a, const struct image_tile *t,
+                                 int size) {
   const int64_t rows = a->rows, columns = a->columns, block = LINE_BYTES / size;
   if (rows == 1 || columns == 1) {
     copy(a, t);
@@ -173,7 +176,7 @@ MLUOP_INLINE void convert_packed(const struct layout_args *a, const struct tile 
   }
 }
 
-MLUOP_INLINE void convert(const struct layout_args *a, const struct tile *t, int size) {
+MLUOP_INLINE void convert(const struct layout_args *a, const struct image_tile *t, int size) {
   const int64_t block = LINE_BYTES / size;
   if (a->rows >= block && a->columns >= block) {
     convert_wide(a, t, size);
@@ -191,7 +194,7 @@ void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end
   for (int64_t item = begin; item < end; item++) {
     const int64_t matrix = item / tiles, tile = item % tiles;
     const int64_t image = matrix / a->lines, line = matrix % a->lines;
-    const struct tile t = {
+    const struct image_tile t = {
         .from = a->from + image * a->from_image + line * a->from_line,
         .to = a->to + image * a->to_image + line * a->to_line,
         .rows = span_of(tile % a->row_tiles, a->row_tiles, a->rows),

@@ -16,13 +16,13 @@ struct targets {
 /* Pixels along the border that points of it lie next to, and for each the weights of the steps. */
 enum { TABLE = 16, MAX_COLUMNS = 2 * TABLE, WORTH_A_TABLE = 8 /* channels */ };
 
-struct columns {
+struct pixel_columns {
   int64_t count;
   int64_t place[MAX_COLUMNS];
   float weight[MAX_COLUMNS][TABLE];
 };
 
-static float *column_of(struct columns *columns, int64_t place) {
+static float *column_of(struct pixel_columns *columns, int64_t place) {
   int64_t i = columns->count - 1;
   if (i >= 0 && columns->place[i] == place) return columns->weight[i];
   if (i >= 1 && columns->place[i - 1] == place) return columns->weight[i - 1];
@@ -34,7 +34,7 @@ static float *column_of(struct columns *columns, int64_t place) {
 
 /* Steps are taken from low coordinates to high ones: a point then shares its pixels only with the
    two columns that were added last. */
-static void find_columns(struct columns *columns, const struct border *border,
+static void find_columns(struct pixel_columns *columns, const struct border *border,
                          const struct border_list *list) {
   const int64_t pool_size = list->a->shape.pool_size;
   columns->count = 0;
@@ -54,7 +54,7 @@ MLUOP_INLINE void add_where(float *sum, vm chosen, vf weight, vf grad) {
 }
 
 /* The weights of a pixel are looked up by the steps of a vector of channels. */
-MLUOP_INLINE void spread_vector(const struct columns *columns, const struct targets *to,
+MLUOP_INLINE void spread_vector(const struct pixel_columns *columns, const struct targets *to,
                                 int64_t pixel_floats, int64_t c, vi step, vf grad) {
   const vf low = vf_set(1.0f - to->far) * grad, high = vf_set(to->far) * grad;
   for (int64_t i = 0; i < columns->count; i++) {
@@ -66,8 +66,9 @@ MLUOP_INLINE void spread_vector(const struct columns *columns, const struct targ
   }
 }
 
-MLUOP_INLINE void spread_by_columns(const struct border_list *list, const struct columns *columns,
-                                    const struct targets *to, int64_t row, int is_half) {
+MLUOP_INLINE void spread_by_columns(const struct border_list *list,
+                                    const struct pixel_columns *columns, const struct targets *to,
+                                    int64_t row, int is_half) {
   const struct border_align_args *a = list->a;
   int64_t c = 0;
   for (; c + VL <= list->width; c += VL) {
@@ -82,19 +83,20 @@ MLUOP_INLINE void spread_by_columns(const struct border_list *list, const struct
 }
 
 /* A step of a border: its two pixels along it, from the begin of a line on, and their weights. */
-struct point {
+struct border_point {
   int64_t first, second;
   float near, far;
   int inside;
 };
 
-static struct point point_at(const struct border *border, const struct border_list *list,
-                             int64_t step) {
+static struct border_point point_at(const struct border *border, const struct border_list *list,
+                                    int64_t step) {
   struct mluop_axis along;
   const float at = border->start + border->stride * (float)step;
-  if (!mluop_axis_at(at, list->places, &along)) return (struct point){.inside = 0};
+  if (!mluop_axis_at(at, list->places, &along)) return (struct border_point){.inside = 0};
   const int64_t next = list->a->plan.pixel_floats;
-  return (struct point){along.low * next, along.high * next, 1.0f - along.frac, along.frac, 1};
+  return (struct border_point){along.low * next, along.high * next, 1.0f - along.frac, along.frac,
+                               1};
 }
 
 /* Channel by channel, each at its own point: for any pool size. Points that are fewer than the
@@ -103,7 +105,7 @@ MLUOP_INLINE void spread_by_channel(const struct border_list *list, const struct
                                     const struct targets *to, int64_t row, int is_half) {
   enum { POINTS = 64 };
   const struct border_align_args *a = list->a;
-  struct point points[POINTS];
+  struct border_point points[POINTS];
   const int known = a->shape.pool_size < POINTS && a->shape.pool_size < list->width;
   for (int64_t step = 0; known && step <= a->shape.pool_size; step++) {
     points[step] = point_at(border, list, step);
@@ -114,7 +116,7 @@ MLUOP_INLINE void spread_by_channel(const struct border_list *list, const struct
   for (int64_t c = 0; c < list->width; c++) {
     const uint32_t given = (uint32_t)steps[c];
     const int64_t step = given < last ? given : last;
-    const struct point point = known ? points[step] : point_at(border, list, step);
+    const struct border_point point = known ? points[step] : point_at(border, list, step);
     if (!point.inside) continue;
     const float grad = mluop_load_as(a->rows, row + c, is_half);
     const float low = (1.0f - to->far) * grad, high = to->far * grad;
@@ -136,7 +138,7 @@ static void spread_border(const struct border_list *list, int64_t k, struct targ
   if (to.far == 0.0f) to.high = NULL;
   if (to.low == NULL && to.high == NULL) return;
   if (VL >= 8 && list->width >= WORTH_A_TABLE && a->shape.pool_size < TABLE) {
-    struct columns columns;
+    struct pixel_columns columns;
     find_columns(&columns, &border, list);
     if (a->shape.is_half) {
       spread_by_columns(list, &columns, &to, row, 1);

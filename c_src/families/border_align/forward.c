@@ -68,18 +68,20 @@ MLUOP_INLINE void step_on(const struct border_sample_block **block, int64_t *lan
   }
 }
 
-struct weights {
+struct corner_weights {
   vf of[4];
 };
 
-MLUOP_INLINE struct weights weights_in(const struct border_sample_block *block, int64_t lane) {
-  struct weights weights;
+MLUOP_INLINE struct corner_weights weights_in(const struct border_sample_block *block,
+                                              int64_t lane) {
+  struct corner_weights weights;
   MLUOP_UNROLL
   for (int p = 0; p < 4; p++) weights.of[p] = vf_set(block->weight[p][lane]);
   return weights;
 }
 
-MLUOP_INLINE vf value_at(const float *pixel, const int64_t *away, const struct weights *weights) {
+MLUOP_INLINE vf value_at(const float *pixel, const int64_t *away,
+                         const struct corner_weights *weights) {
   const vf p1 = vf_load(pixel) * weights->of[0];
   const vf p2 = vf_load(pixel + away[0]) * weights->of[1];
   const vf p3 = vf_load(pixel + away[1]) * weights->of[2];
@@ -102,7 +104,7 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int
     step[v] = vi_set(0);
   }
   if (!range->zero_first) {
-    const struct weights weights = weights_in(block, lane);
+    const struct corner_weights weights = weights_in(block, lane);
     const float *here = pixel + block->place[lane] * look->pixel_floats;
     MLUOP_UNROLL
     for (int v = 0; v < vectors; v++) best[v] = value_at(here + v * VL, away, &weights);
@@ -110,7 +112,7 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int
     left--;
   }
   for (; left > 0; left--) {
-    const struct weights weights = weights_in(block, lane);
+    const struct corner_weights weights = weights_in(block, lane);
     const float *here = pixel + block->place[lane] * look->pixel_floats;
     const vi this_step = vi_pin(vi_set(block->step[lane]));
     MLUOP_UNROLL

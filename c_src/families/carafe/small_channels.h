@@ -20,14 +20,14 @@ static inline int64_t prefetch_taps(int64_t lanes) { return lanes < 4 ? 8 : 32; 
 
 /* The taps of a window that are on the map: as runs of weights that are neighbours, each summed on
    its own, and where the packed pixels are, in floats from the first one. */
-struct taps {
+struct tap_list {
   const float *row; /* what they have been listed for */
   int64_t rows, begin, columns;
   int64_t runs, first[CARAFE_FORWARD_K], count[CARAFE_FORWARD_K];
   int64_t at[CARAFE_FORWARD_K * CARAFE_FORWARD_K];
 };
 
-static void list_taps(struct taps *taps, const struct tiles *t, const struct columns *under) {
+static void list_taps(struct tap_list *taps, const struct tiles *t, const struct columns *under) {
   if (taps->row == t->rows[0] && taps->rows == t->row_count && taps->begin == under->begin &&
       taps->columns == under->count) {
     return;
@@ -87,7 +87,7 @@ MLUOP_INLINE void add_fours(vf sum[PIXELS][4], const int64_t *at, const float *x
   }
 }
 
-MLUOP_INLINE void sum_taps(vf total[PIXELS], const struct tiles *t, const struct taps *taps,
+MLUOP_INLINE void sum_taps(vf total[PIXELS], const struct tiles *t, const struct tap_list *taps,
                            const float *x, const float *const *weights, int64_t step, int pixels,
                            int lanes) {
   const int64_t *at = taps->at;
@@ -118,7 +118,7 @@ struct small_channels {
   int log;           /* of the lanes of a group */
   int64_t weights;   /* floats from group to group */
   int32_t lanes[VL]; /* of a vector, that hold channels: the others pad their groups */
-  struct taps taps;
+  struct tap_list taps;
 };
 
 static void list_lanes(struct small_channels *s, int64_t C, int64_t lanes) {

@@ -10,14 +10,14 @@ enum { VECTORS = VL == 16 ? 16 : 8 };
 enum { AHEAD = 2 };
 
 /* Sums over channels, a lane each: gradient times the slope of the value. */
-struct slopes {
+struct slope_sums {
   vf x, y;
 };
 
 /* Adds `count` vectors of channels from c, or one of `part` channels. A pixel is multiplied by the
    gradient first: it is loaded once for both sums. */
 MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct bin_taps *taps, int64_t c,
-                             int count, int64_t part, int is_half, struct slopes *slopes) {
+                             int count, int64_t part, int is_half, struct slope_sums *slopes) {
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
     const int64_t at = taps->index * a->shape.C + c + k * VL;
@@ -48,7 +48,7 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct bin_tap
 /* The sums over all pixels of a bin. */
 MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a,
                                               const struct bin_taps *taps, int is_half) {
-  struct slopes slopes = {vf_set(0.0f), vf_set(0.0f)};
+  struct slope_sums slopes = {vf_set(0.0f), vf_set(0.0f)};
   int64_t c = 0;
   for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
     add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);

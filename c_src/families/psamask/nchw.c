@@ -126,7 +126,7 @@ MLUOP_INLINE void move_strip(const struct strip *s, int forward, int distribute)
 /* Planes of the target that follow each other: those of a mask row, or of a row of targets or
    pixels. For forward, there is a slab for each row of the map; for backward, for each row of the
    mask. */
-struct slab {
+struct plane_slab {
   const struct psamask_args *a;
   const float *source; /* of the image */
   float *target;       /* of the slab */
@@ -134,11 +134,11 @@ struct slab {
   struct window rows; /* of the planes: what is not zero */
 };
 
-static struct slab slab_at(const struct psamask_args *a, int64_t slab, int forward,
-                           int distribute) {
+static struct plane_slab slab_at(const struct psamask_args *a, int64_t slab, int forward,
+                                 int distribute) {
   const int64_t map = a->H * a->W, slabs = forward ? a->H : a->h_mask;
   const int64_t image = slab / slabs, number = slab % slabs, centre = (a->h_mask - 1) / 2;
-  struct slab s = {.a = a, .number = number, .planes = forward ? a->W : a->w_mask};
+  struct plane_slab s = {.a = a, .number = number, .planes = forward ? a->W : a->w_mask};
   s.source = a->source + image * map * (forward ? a->h_mask * a->w_mask : map);
   s.target = a->target + slab * s.planes * map;
   if (forward && distribute) {
@@ -152,7 +152,7 @@ static struct slab slab_at(const struct psamask_args *a, int64_t slab, int forwa
 }
 
 /* What fills row `row` of the planes of a slab. */
-static struct strip strip_at(const struct slab *s, int64_t row, int forward, int distribute) {
+static struct strip strip_at(const struct plane_slab *s, int64_t row, int forward, int distribute) {
   const struct psamask_args *a = s->a;
   const int64_t map = a->H * a->W, centre = (a->h_mask - 1) / 2;
   struct strip strip = {.from_pitch = map,
@@ -176,7 +176,7 @@ static struct strip strip_at(const struct slab *s, int64_t row, int forward, int
   return strip;
 }
 
-static void zero_rows(const struct slab *s, int64_t begin, int64_t end) {
+static void zero_rows(const struct plane_slab *s, int64_t begin, int64_t end) {
   const int64_t width = s->a->W, map = s->a->H * width;
   if (begin >= end) return;
   for (int64_t plane = 0; plane < s->planes; plane++) {
@@ -187,7 +187,7 @@ static void zero_rows(const struct slab *s, int64_t begin, int64_t end) {
 /* Rows begin to end - 1 of the planes of a slab, which are not zero. They are put together in a
    buffer, of each plane as many as there is room for, since a plane has few bytes of a row. (An odd
    number of lines is between planes there: they must not share a set of the cache.) */
-MLUOP_INLINE void move_rows(const struct slab *s, int64_t begin, int64_t end, float *buffer,
+MLUOP_INLINE void move_rows(const struct plane_slab *s, int64_t begin, int64_t end, float *buffer,
                             int forward, int distribute) {
   const int64_t width = s->a->W, map = s->a->H * width;
   const int64_t room = PSAMASK_NCHW_SCRATCH / (int64_t)sizeof(float) / s->planes;
@@ -213,7 +213,7 @@ MLUOP_INLINE void move_rows(const struct slab *s, int64_t begin, int64_t end, fl
   }
 }
 
-MLUOP_INLINE void put_rows(const struct slab *s, int64_t begin, int64_t end, float *buffer,
+MLUOP_INLINE void put_rows(const struct plane_slab *s, int64_t begin, int64_t end, float *buffer,
                            int forward, int distribute) {
   const int64_t first = smaller(larger(begin, s->rows.begin), end);
   const int64_t last = larger(smaller(end, s->rows.end), first);
@@ -226,7 +226,7 @@ MLUOP_INLINE void put_rows(const struct slab *s, int64_t begin, int64_t end, flo
 MLUOP_INLINE void put_items(const struct psamask_args *a, int64_t begin, int64_t end, float *buffer,
                             int forward, int distribute) {
   while (begin < end) {
-    const struct slab slab = slab_at(a, begin / a->H, forward, distribute);
+    const struct plane_slab slab = slab_at(a, begin / a->H, forward, distribute);
     const int64_t row = begin % a->H, row_end = smaller(a->H, row + end - begin);
     put_rows(&slab, row, row_end, buffer, forward, distribute);
     begin += row_end - row;

@@ -23,13 +23,13 @@ enum { AHEAD = 4 };
 
 /* ---------------------------------------------------------------------------------- points */
 
-struct point {
+struct scatter_point {
   struct mluop_axis row, col;
 };
 
 /* The point of element `at`; false if it adds nothing. */
 MLUOP_INLINE int point_at(const struct roi_align_args *args, int64_t at, int is_half,
-                          struct point *point) {
+                          struct scatter_point *point) {
   const float y = mluop_load_as(args->given_argmax_y, at, is_half);
   const float x = mluop_load_as(args->given_argmax_x, at, is_half);
   return y != -1.0f && mluop_axis_at(y, args->pool.shape.H, &point->row) &&
@@ -64,7 +64,7 @@ MLUOP_INLINE struct points points_at(const struct roi_align_args *args, int64_t 
 
 /* ----------------------------------------------------------------------------------- reach */
 
-MLUOP_INLINE void widen(struct roi_pool_box *box, const struct point *point) {
+MLUOP_INLINE void widen(struct roi_pool_box *box, const struct scatter_point *point) {
   if (point->row.low < box->top) box->top = (int32_t)point->row.low;
   if (point->row.high >= box->bottom) box->bottom = (int32_t)point->row.high + 1;
   if (point->col.low < box->left) box->left = (int32_t)point->col.low;
@@ -92,7 +92,7 @@ MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int
   vf_store(edges[2], top);
   vf_store(edges[3], left);
   for (int lane = 0; lane < VL && c > 0; lane++) {
-    struct point low = {0}, high = {0};
+    struct scatter_point low = {0}, high = {0};
     if (edges[0][lane] < 0.0f) continue;
     mluop_axis_at(-edges[2][lane], shape->H, &low.row);
     mluop_axis_at(-edges[3][lane], shape->W, &low.col);
@@ -102,7 +102,7 @@ MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int
     widen(&box, &high);
   }
   for (; c < shape->C; c++) {
-    struct point point;
+    struct scatter_point point;
     if (point_at(args, bin * shape->C + c, is_half, &point)) widen(&box, &point);
   }
   return box;
@@ -136,7 +136,7 @@ MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct til
   const int64_t channels = args->pool.shape.C;
   for (; c < channels; c++) {
     const int64_t at = bin * channels + c;
-    struct point point;
+    struct scatter_point point;
     if (!point_at(args, at, is_half, &point)) continue;
     const float gradient = mluop_load_as(args->pool.data.grad_output, at, is_half);
     const float below = point.row.frac, right = point.col.frac;
