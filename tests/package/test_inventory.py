@@ -198,3 +198,11 @@ def test_every_function_is_documented() -> None:
             re.DOTALL,
         )
         assert declared_functions(header) - set(documented) == set()
+
+
+def test_no_struct_tag_is_defined_twice() -> None:
+    """A name that is searched for leads to one place."""
+    tags: dict[str, Path] = {}
+    for path in sorted((ROOT / "c_src").rglob("*.[ch]")):
+        for tag in re.findall(r"^(?:typedef )?struct (\w+) \{", path.read_text(), re.MULTILINE):
+            assert tags.setdefault(tag, path) == path, f"{tag}: {path} and {tags[tag]}"

@@ -13,7 +13,7 @@ struct writer {
   float *buffer;
   int64_t filled, sent;    /* floats of the buffer, whole lines of them */
   int64_t skipped;         /* floats of the first line, still in the buffer, that are not ours */
-  int joined;              /* the first line is shared with a writer */
+  int shares_first_line;   /* with the writer before */
   float head[LINE_FLOATS]; /* which then waits here */
 };
 
@@ -30,19 +30,20 @@ MLUOP_INLINE void stream_line(float *to, const float *from) {
   for (int64_t i = 0; i < LINE_FLOATS; i += VL) vf_stream(to + i, vf_load(from + i));
 }
 
-static inline void writer_begin(struct writer *w, float *target, float *buffer, int joined) {
+static inline void writer_begin(struct writer *w, float *target, float *buffer,
+                                int shares_first_line) {
   w->skipped = floats_into_line(target);
   w->target = target - w->skipped;
   w->buffer = buffer;
   w->filled = w->skipped;
   w->sent = 0;
-  w->joined = joined;
+  w->shares_first_line = shares_first_line;
 }
 
 /* Sends the lines that are complete. */
 MLUOP_INLINE void writer_send(struct writer *w) {
   if (w->skipped > 0 && w->filled >= LINE_FLOATS) {
-    if (w->joined) {
+    if (w->shares_first_line) {
       copy_line(w->head, w->buffer);
     } else {
       move_run(w->target + w->skipped, w->buffer + w->skipped, LINE_FLOATS - w->skipped);

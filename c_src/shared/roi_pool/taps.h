@@ -209,17 +209,17 @@ MLUOP_INLINE void set_tap(struct roi_pool_tap *tap, int32_t at, float weight, fl
    they share both pixels, or one, or none. */
 MLUOP_INLINE int64_t merge_two(const struct axis *axis, int slopes, struct roi_pool_tap *taps) {
   const float a = sample_at(axis, 0), b = sample_at(axis, 1);
-  const int32_t low_a = (int32_t)a, low_b = (int32_t)b, apart = low_b - low_a;
+  const int32_t low_a = (int32_t)a, low_b = (int32_t)b, distance = low_b - low_a;
   const float frac_a = a - (float)low_a, frac_b = b - (float)low_b;
   if ((frac_a <= 0.0f) | (frac_b <= 0.0f)) return -1;
-  const float both = (float)(apart == 0), one = (float)(apart == 1);
+  const float both = (float)(distance == 0), one = (float)(distance == 1);
   const float a0 = 0.5f * (1.0f - frac_a), a1 = 0.5f * frac_a;
   const float b0 = 0.5f * (1.0f - frac_b), b1 = 0.5f * frac_b;
   set_tap(taps, low_a, a0 + both * b0, -0.5f - 0.5f * both, slopes);
   set_tap(taps + 1, low_a + 1, a1 + both * b1 + one * b0, 0.5f + 0.5f * both - 0.5f * one, slopes);
-  set_tap(taps + 2, low_b + (apart == 1), one * b1 + (1.0f - one) * b0, one - 0.5f, slopes);
+  set_tap(taps + 2, low_b + (distance == 1), one * b1 + (1.0f - one) * b0, one - 0.5f, slopes);
   set_tap(taps + 3, low_b + 1, b1, 0.5f, slopes);
-  return 4 - (apart == 1) - 2 * (apart == 0);
+  return 4 - (distance == 1) - 2 * (distance == 0);
 }
 
 MLUOP_INLINE int64_t clip_taps(struct roi_pool_tap *taps, int64_t count, struct range clip) {
