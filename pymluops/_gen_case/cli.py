@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pymluops._command_line import seed
+from pymluops._command_line import output_file, seed
 from pymluops._gen_case.errors import CaseError
 
 _RUN = """\
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     run.add_argument(
         "paths", nargs="+", type=Path, metavar="FILE|DIR", help="cases, and folders of cases"
     )
-    run.add_argument("--junit-xml", type=Path, metavar="FILE", help="write a report for CI")
+    run.add_argument("--junit-xml", type=Path, metavar="FILE.xml", help="write a report for CI")
     run.add_argument(
         "--no-reference", action="store_true", help="compare with the stored outputs only"
     )
@@ -65,7 +65,20 @@ def add(commands: Any) -> None:
     show.set_defaults(run=_show)
 
 
-def _guarded(action: Callable[[], int], path: Path | None = None) -> int:
+def _guarded(
+    action: Callable[[], int],
+    path: Path | None = None,
+    *,
+    output: Path | None = None,
+    suffixes: tuple[str, ...] = (),
+) -> int:
+    """Return the status of an action, or 1 and its problem; the output is judged before it."""
+    try:
+        if output is not None:
+            output_file(output, *suffixes)
+    except OSError as error:
+        print(f"pymluops case: {error}", file=sys.stderr)
+        return 1
     try:
         from pymluops._gen_case.schema import node_class
 
@@ -83,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
 
         return run(options.paths, not options.no_reference, options.junit_xml)
 
-    return _guarded(action)
+    return _guarded(action, output=options.junit_xml, suffixes=(".xml",))
 
 
 def _new(options: argparse.Namespace) -> int:
@@ -96,7 +109,7 @@ def _new(options: argparse.Namespace) -> int:
             options.operator, options.shape, options.dtype, options.seed, options.output
         )
 
-    return _guarded(action)
+    return _guarded(action, output=options.output, suffixes=(".prototxt", ".pb"))
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -105,4 +118,4 @@ def _show(options: argparse.Namespace) -> int:
 
         return show(options.path, options.picture)
 
-    return _guarded(action, options.path)
+    return _guarded(action, options.path, output=options.picture, suffixes=(".png",))

@@ -39,7 +39,7 @@ def make(name: str, settings: list[str], dtype: str, seed: int, path: Path | Non
     node = _node(operator, _sizes(operator, settings), dtype, seed)
     if path is None:
         print(text.write(node), end="")
-    elif path.suffix == ".pb":
+    elif path.suffix.lower() == ".pb":
         path.write_bytes(node.SerializeToString())
     else:
         path.write_text(text.write(node))

@@ -8,7 +8,6 @@ from typing import Any
 import pymluops
 from pymluops._gen_case import call
 from pymluops._gen_case.case import Case, load
-from pymluops._gen_case.errors import CaseError
 from pymluops._gen_case.operators import Operator
 from pymluops.demo import draw_picture
 from pymluops.demo._canvas import INK, Canvas
@@ -90,8 +89,6 @@ def _source(message: Any) -> str:
 
 
 def _draw(case: Case, operator: Operator, path: Path) -> int:
-    if path.suffix.lower() != ".png":
-        raise CaseError(f"{path} given, expected a name that ends with .png", "--picture")
     try:
         with pymluops.Handle() as handle:
             values = call.run(case, handle).values

@@ -175,6 +175,25 @@ def test_a_new_case_of_no_operator(capsys):
     assert "OP: nothing given, expected one of " in error
 
 
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (["new", "nothing", "-o", "case.txt"], "expected a name that ends with .prototxt or .pb"),
+        (["new", "nothing", "-o", "missing/case.pb"], "missing is not a folder"),
+        (["show", "case.pb", "--picture", "it.jpg"], "expected a name that ends with .png"),
+        (["run", "case.pb", "--junit-xml", "report.json"], "expected a name that ends with .xml"),
+    ],
+)
+def test_wrong_outputs_are_refused_before_the_work(command, problem, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["case", *command]) == 1
+    shown = capsys.readouterr()
+    assert problem in shown.err
+    assert shown.err.startswith("pymluops case: ")
+    assert shown.out == ""
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_pictures(name, tmp_path, capsys):
     path, _ = small(tmp_path, name)
