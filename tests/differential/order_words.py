@@ -206,6 +206,6 @@ def workspace_meets(call: Call, tensors: list[Tensor]) -> bool:
 
 def images(call: Call, boxes: Tensor, count: int) -> Faults:
     """The first number of each row, truncated toward zero, is an image."""
-    first = call.read(boxes)[:, 0]
+    first = call.read(boxes)[:, 0].astype(np.float64)  # there may be more than half can say
     if not ((first > -1) & (first < count)).all():  # also of NaN
         yield BAD, boxes.name

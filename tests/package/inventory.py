@@ -125,6 +125,10 @@ PLACES = (
         "tests/thing/property_cases.py",
         "how calls are drawn; what they are linear in, their gradients, the axes that go together",
     ),
+    Place(
+        "tests/thing/limit_cases.py",
+        "tensors of almost 2^31 elements; the data that makes most work, and what it may cost",
+    ),
     Place("tests/thing/gallery_cases.py", "its test cases at the sizes of networks"),
     Place(
         "tests/thing/contract.toml",

@@ -44,8 +44,6 @@ def backward(call: Call) -> Faults:
     yield from _both(places)
     tensors = [grads, image, boxes, *places]
     yield from _forms(tensors, image, boxes)
-    if 0 in grads.dims[1:3]:
-        yield BAD, "grads"
     yield from _shapes([grads, *places], boxes, grads.dims[1:3], image.dims[3])
     yield from check.countable(UNSUPPORTED, tensors)
     if image.elements == 0:
@@ -74,6 +72,8 @@ def _forms(tensors: list[Tensor], image: Tensor, boxes: Tensor) -> Faults:
 def _shapes(pooled: list[Tensor], boxes: Tensor, bins: tuple[int, ...], channels: int) -> Faults:
     if boxes.dims[1] != 5:
         yield BAD, "boxes"
+    if 0 in pooled[0].dims[1:3]:
+        yield BAD, pooled[0].name
     for tensor in pooled:
         yield from check.shape(tensor, boxes.dims[0], *bins, channels)
 

@@ -76,8 +76,8 @@ static const struct mluop_rule kind_rules[] = {
     {.check = CHECK_END}};
 
 static const struct mluop_rule shape_rules[] = {
-    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = has_bins},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(BOXES), .text = "R 5"},
+    {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = has_bins},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP), .text = "N H W C"},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
