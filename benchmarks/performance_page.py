@@ -31,7 +31,8 @@ def with_figures(page: str, results: Results) -> str:
 def tables(results: Results) -> str:
     machine = results["machine"]
     facts = ", ".join(f"{name} {value}" for name, value in machine.items() if name != "load before")
-    parts = [f"Measured with: {facts}.", _limits(results), _networks(results)]
+    noise = "".join(f"\n\n{line}" for line in _report.disturbed(results) if line)
+    parts = [f"Measured with: {facts}.{noise}", _limits(results), _networks(results)]
     parts += [_instruction_sets(results), _sizes(results)]
     return "\n".join(parts)
 

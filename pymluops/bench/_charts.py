@@ -4,7 +4,16 @@
 import math
 from collections.abc import Callable, Sequence
 
-from pymluops.bench._report import Results, Row, best, fastest_peer, milliseconds, ratio, times
+from pymluops.bench._report import (
+    Results,
+    Row,
+    best,
+    disturbed,
+    fastest_peer,
+    milliseconds,
+    ratio,
+    times,
+)
 from pymluops.bench._svg import COLORS, FAINT, INK, LINE, NUMBA, OURS, TORCH, Drawing
 
 _PEERS = {"torch": ("PyTorch operations", TORCH), "numba": ("loops compiled by numba", NUMBA)}
@@ -28,7 +37,8 @@ def _how(results: Results) -> str:
     machine = results["machine"]
     threads = int(machine["threads"])
     isa = machine["instruction sets"].split()[0]
-    return f"float32, {threads} thread{'s' * (threads > 1)}, {isa}, {machine['processor']}"
+    noise = ", DISTURBED by other programs" if disturbed(results) else ""
+    return f"float32, {threads} thread{'s' * (threads > 1)}, {isa}, {machine['processor']}{noise}"
 
 
 def _log(low: float, high: float, begin: float, end: float) -> Callable[[float], float]:

@@ -62,5 +62,10 @@ def test_figures_by_hand(page, monkeypatch):
     assert "| wide | 1 | 2 |" in made
     assert "| 1 MiB | 1 | 4 | 2 | 1 |" in made
     assert "| thing_forward | 64 50%, 8 50% |" in made
+    assert "DISTURBED" not in made
+    noisy = results(spread=0.2)
+    assert "DISTURBED: 2 of 4 times" in page.with_figures(text, noisy)
+    assert "DISTURBED by other programs" in _charts.speed(noisy)
+    assert "DISTURBED" not in _charts.speed(results())
     with pytest.raises(ValueError, match="has no line"):
         page.with_figures("a page without the mark", results())
