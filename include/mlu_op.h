@@ -1514,8 +1514,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle,
  * @return The first of these that applies; output and output_size are untouched unless the status
  *         is SUCCESS:
  *   - MLUOP_STATUS_BAD_PARAM: handle, a descriptor other than confidence_desc, or boxes, output or
- *     output_size is NULL; nms_desc has not been set; the shapes are not those of the table; confidence
- *     is missing, or given for boxes of seven numbers.
+ *     output_size is NULL; nms_desc has not been set; the shapes are not those of the table;
+ *     confidence is missing, or given for boxes of seven numbers.
  *   - MLUOP_STATUS_NOT_SUPPORTED: a tensor is not contiguous.
  *   - MLUOP_STATUS_BAD_PARAM: a data type is wrong.
  *   - MLUOP_STATUS_NOT_SUPPORTED: several images or classes in output mode 0, 1 or 2.
@@ -1657,8 +1657,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *
  * @return The first of these that applies; output is untouched unless the status is SUCCESS:
  *   - MLUOP_STATUS_BAD_PARAM: handle is NULL; workspace is NULL, but workspace_size is not 0;
- *     dcn_desc is NULL or has not been set; a descriptor that is not optional is NULL; a tensor has a
- *     wrong number of dims, layout, data type or shape, or no elements; N is not a multiple of
+ *     dcn_desc is NULL or has not been set; a descriptor that is not optional is NULL; a tensor has
+ *     a wrong number of dims, layout, data type or shape, or no elements; N is not a multiple of
  *     im2col_step, or C or co of the number of groups; the dilated filter is larger than the padded
  *     map.
  *   - MLUOP_STATUS_NOT_SUPPORTED: the on-chip data type of input or filter is neither INVALID nor

@@ -184,6 +184,7 @@ def modules():
             yield module.name
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script")  # by what mmcv imports
 @pytest.mark.parametrize("name", list(modules()))
 def test_examples(name):
     with warnings.catch_warnings():
