@@ -132,22 +132,36 @@ static inline void product_of_columns(const struct product *p) {
   product_panels_(p, 1, PRODUCT_STRIDE);
 }
 
+/* VL columns of a panel, VL rows at a time. The rows of B's transpose are far from each other in
+   memory: each is fetched ahead, which no CPU does for so many at once. */
+MLUOP_INLINE void product_pack_vector_(float *panel, int v, const void *from, int64_t at,
+                                       int64_t stride, int64_t depth, int64_t columns, int is_half,
+                                       int whole) {
+  enum { AHEAD = 4 * VL };
+  for (int64_t k = 0; k < depth; k += VL) {
+    const int64_t count = depth - k < VL ? depth - k : VL;
+    vf rows[VL];
+    for (int j = 0; j < VL; j++) {
+      const int64_t element = at + (v * VL + j) * stride + k;
+      const int there = whole || v * VL + j < columns;
+      rows[j] = there ? vf_load_part_as(from, element, count, is_half) : vf_set(0.0f);
+      if (there) mluop_prefetch(mluop_at(from, element + AHEAD, is_half));
+    }
+    vf_transpose(rows);
+    for (int64_t i = 0; i < count; i++) {
+      product_store_(panel + (k + i) * columns, v, rows[i], columns, whole);
+    }
+  }
+}
+
 /* A panel of B from its transpose: column j is the `depth` elements from `from` + j * stride on. */
 static inline void product_pack(float *panel, const void *from, int64_t at, int64_t stride,
                                 int64_t depth, int64_t columns, int is_half) {
-  for (int64_t k = 0; k < depth; k += VL) {
-    const int64_t count = depth - k < VL ? depth - k : VL;
-    for (int v = 0; v < PRODUCT_VECTORS; v++) {
-      vf rows[VL];
-      for (int j = 0; j < VL; j++) {
-        const int64_t column = v * VL + j;
-        rows[j] = column < columns ? vf_load_part_as(from, at + column * stride + k, count, is_half)
-                                   : vf_set(0.0f);
-      }
-      vf_transpose(rows);
-      for (int64_t i = 0; i < count; i++) {
-        product_store_(panel + (k + i) * columns, v, rows[i], columns, 0);
-      }
+  for (int v = 0; v < PRODUCT_VECTORS; v++) {
+    if (columns == PRODUCT_COLUMNS) {
+      product_pack_vector_(panel, v, from, at, stride, depth, PRODUCT_COLUMNS, is_half, 1);
+    } else {
+      product_pack_vector_(panel, v, from, at, stride, depth, columns, is_half, 0);
     }
   }
 }

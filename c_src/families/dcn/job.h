@@ -25,7 +25,7 @@ struct dcn_data {
 /* How the work is cut. All of it follows from the shape, but for what says otherwise: the cuts
    along sums decide their bits. */
 struct dcn_plan {
-  int64_t height, width; /* of a block of pixels */
+  int64_t bands, band_blocks; /* of an image; blocks of each band */
   int64_t depth;   /* columns of a block: a column is a channel of a tap, taps x C/groups of them */
   int64_t outputs; /* output channels of a block */
   int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
@@ -73,29 +73,33 @@ static inline int64_t dcn_whole_rows(int64_t rows) {
 
 /* A block of output pixels: a part of a band of an image. The blocks of a band follow each other
    from top to bottom: most of what one samples, the next one samples, too, and finds it in the
-   cache. */
+   cache. Bands, and blocks of a band, differ by one pixel at most. */
 struct dcn_pixels {
   int64_t image, p, q; /* the first one */
   int64_t height, width;
 };
 
-static inline int64_t dcn_band_blocks(const struct dcn_args *a) {
-  return dcn_blocks(a->shape.ho, a->plan.height);
+static inline int64_t dcn_image_blocks(const struct dcn_args *a) {
+  return a->plan.bands * a->plan.band_blocks;
 }
 
-static inline int64_t dcn_image_blocks(const struct dcn_args *a) {
-  return dcn_band_blocks(a) * dcn_blocks(a->shape.wo, a->plan.width);
+/* Where part `index` of an extent begins, of so many. */
+static inline int64_t dcn_part(int64_t extent, int64_t parts, int64_t index) {
+  return extent * index / parts;
 }
 
 /* Block `index` of all images. */
 static inline struct dcn_pixels dcn_pixels(const struct dcn_args *a, int64_t index) {
-  const int64_t each = dcn_band_blocks(a), blocks = dcn_image_blocks(a), block = index % blocks;
-  const int64_t p = block % each * a->plan.height, q = block / each * a->plan.width;
+  const struct dcn_plan *plan = &a->plan;
+  const int64_t blocks = dcn_image_blocks(a), block = index % blocks;
+  const int64_t line = block % plan->band_blocks, band = block / plan->band_blocks;
+  const int64_t p = dcn_part(a->shape.ho, plan->band_blocks, line);
+  const int64_t q = dcn_part(a->shape.wo, plan->bands, band);
   return (struct dcn_pixels){.image = index / blocks,
                              .p = p,
                              .q = q,
-                             .height = dcn_least(a->plan.height, a->shape.ho - p),
-                             .width = dcn_least(a->plan.width, a->shape.wo - q)};
+                             .height = dcn_part(a->shape.ho, plan->band_blocks, line + 1) - p,
+                             .width = dcn_part(a->shape.wo, plan->bands, band + 1) - q};
 }
 
 static inline int64_t dcn_count(const struct dcn_pixels *b) { return b->height * b->width; }
@@ -106,7 +110,10 @@ static inline int64_t dcn_pixel(const struct dcn_shape *s, const struct dcn_pixe
   return (b->image * s->ho + b->p + y) * s->wo + b->q + r - y * b->width;
 }
 
-static inline int64_t dcn_rows(const struct dcn_args *a) { return a->plan.height * a->plan.width; }
+/* Of a block, at most. */
+static inline int64_t dcn_rows(const struct dcn_args *a) {
+  return dcn_blocks(a->shape.ho, a->plan.band_blocks) * dcn_blocks(a->shape.wo, a->plan.bands);
+}
 
 /* -------------------------------------------------------------------------------- samples */
 

@@ -50,24 +50,35 @@ static int64_t most_rows(int64_t samples) {
   return mluop_max(1, mluop_min(MOST_ROWS, PLACE_BYTES / mluop_div_up(each, DCN_LANES)));
 }
 
-/* Sets the size of a block of pixels: bands of MOST_WIDTH pixels at most, and as many lines as fit;
-   for some threads, so that the one with the most pixels has few of them. */
+/* What the blocks of an image cost, in pixels: there are four sizes of them. */
+static int64_t blocks_cost(const struct dcn_shape *s, int64_t bands, int64_t band_blocks) {
+  const int64_t width = s->wo / bands, wide = s->wo % bands;
+  const int64_t height = s->ho / band_blocks, high = s->ho % band_blocks;
+  int64_t cost = bands * band_blocks * BLOCK_ROWS;
+  for (int i = 0; i < 4; i++) {
+    const int64_t across = i % 2 == 0 ? wide : bands - wide;
+    const int64_t down = i < 2 ? high : band_blocks - high;
+    cost += across * down * dcn_whole_rows((width + (i % 2 == 0)) * (height + (i < 2)));
+  }
+  return cost;
+}
+
+/* Cuts images into blocks of so many pixels at most: bands of MOST_WIDTH pixels at most, and as
+   many lines as fit; for some threads, so that the one with the most blocks has little to do. */
 static void cut_pixels(const struct dcn_shape *s, int64_t rows, int64_t threads,
                        struct dcn_plan *plan) {
-  int64_t least = INT64_MAX;
-  const int64_t bands = mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH));
-  for (int64_t more = 0; more < CUTS; more++) {
-    const int64_t width = mluop_div_up(s->wo, bands + more);
-    const int64_t most = mluop_min(s->ho, rows / width);
-    for (int64_t i = 0; i < CUTS; i++) {
-      const int64_t height = mluop_div_up(s->ho, mluop_div_up(s->ho, most) + i);
-      const int64_t blocks = s->N * mluop_div_up(s->wo, width) * mluop_div_up(s->ho, height);
-      const int64_t share = mluop_div_up(blocks, threads);
-      const int64_t cost = share * (dcn_whole_rows(width * height) + BLOCK_ROWS);
-      if (cost >= least) continue;
+  double least = 0;
+  const int64_t fewest = mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH));
+  for (int64_t bands = fewest; bands < fewest + CUTS && bands <= s->wo; bands++) {
+    const int64_t most = mluop_min(s->ho, rows / mluop_div_up(s->wo, bands));
+    const int64_t first = mluop_div_up(s->ho, most);
+    for (int64_t n = first; n < first + CUTS && n <= s->ho; n++) {
+      const int64_t blocks = s->N * bands * n, share = mluop_div_up(blocks, threads);
+      const double cost = (double)blocks_cost(s, bands, n) * (double)share / (double)(bands * n);
+      if (least > 0 && cost >= least) continue;
       least = cost;
-      plan->width = width;
-      plan->height = height;
+      plan->bands = bands;
+      plan->band_blocks = n;
     }
   }
 }
