@@ -48,7 +48,7 @@ static void judge_plain(struct fuzz *f) {
   const double bins = (double)f->p[POOLED_H] * f->p[POOLED_W];
   const double samples = f->p[RATIO] > 0 ? f->p[RATIO] * f->p[RATIO] * bins : adaptive + bins;
   const double work = samples * (double)f->t[ROIS].dims[0] * (double)f->t[INPUT].dims[3];
-  const bool tame = scale > 0 && gamma >= -1 && gamma <= 4 && f->p[RATIO] <= 64;
+  const bool tame = scale > 0 && scale <= 16 && gamma >= -1 && gamma <= 4 && f->p[RATIO] <= 64;
   if (!tame || !(work < PLAIN_SAMPLES)) f->no_plain = true;
   f->scale = 100 * (scale > 1 ? scale : 1); /* of slopes, which are as large as regions */
 }

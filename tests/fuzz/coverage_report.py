@@ -97,8 +97,8 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def report(targets: list[str], jobs: int) -> None:
-    isas = supported()
+def report(targets: list[str], jobs: int, isas: list[str]) -> None:
+    isas = isas or supported()
     measured = {isa: measure(isa, targets, jobs) for isa in isas}
     parts = {isa: parts_of(summary) for isa, (summary, _) in measured.items()}
     print("| | " + " | ".join(f"{isa}: lines, branches" for isa in isas) + " |")

@@ -59,7 +59,7 @@ struct fuzz {
   bool no_object; /* the operator's descriptor is NULL */
   bool bad_data;  /* `fill` has put something in that the call must refuse */
   bool no_plain;  /* the plain loop is not made for these numbers */
-  bool wild;      /* values are so large that sums overflow, or not, by their order */
+  bool wild;      /* as `no_plain`, and instruction sets may differ: sums overflow, or not */
   bool any;       /* nothing is known about the status */
   bool mixed;     /* where an infinity is expected there may be a NaN, and the other way round */
   double scale;   /* the size of the largest terms that are added up */

@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=20, help="for each target (20)")
     parser.add_argument("--rounds", type=int, default=1, help="so many times (1)")
     parser.add_argument("--target", nargs="+", choices=targets(), help="all of them")
-    parser.add_argument("--isas", default="", help="instruction sets to build, such as native")
+    parser.add_argument("--isas", default="", help='to build, such as native or "avx2;baseline"')
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="of the compiler")
     parser.add_argument("--merge", action="store_true", help="corpus into the tree; no run")
     parser.add_argument("--coverage", action="store_true", help="of the corpus; no run")
@@ -160,7 +160,7 @@ def main() -> None:
         sys.path.insert(0, str(Path(__file__).parent))
         import coverage_report
 
-        coverage_report.report(wanted, asked.jobs)
+        coverage_report.report(wanted, asked.jobs, asked.isas.replace(";", " ").split())
         return
     build(asked.isas, asked.jobs, wanted)
     if asked.merge:

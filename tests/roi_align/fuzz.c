@@ -54,7 +54,8 @@ static void judge_plain(struct fuzz *f) {
   const double regular = (double)f->p[RATIO] * f->p[RATIO] * f->p[POOLED_H] * f->p[POOLED_W];
   const double samples = f->p[RATIO] > 0 ? regular : adaptive + f->p[POOLED_H] * f->p[POOLED_W];
   const double work = samples * (double)f->t[BOXES].dims[0] * (double)f->t[READ].dims[3];
-  if (!(work < PLAIN_SAMPLES) || !(scale > 0) || f->p[RATIO] > 64) f->no_plain = true;
+  if (!(work < PLAIN_SAMPLES) || !(scale > 0 && scale <= 16) || f->p[RATIO] > 64)
+    f->no_plain = true;
 }
 
 static void fill(struct fuzz *f) {
@@ -65,7 +66,10 @@ static void fill(struct fuzz *f) {
 /* A plain loop keeps a NaN that comes first. */
 static void fill_maximum(struct fuzz *f) {
   fill(f);
-  f->any = f->p[RATIO] > 128;
+  if (f->p[MODE] != MAXIMUM) { /* a defect: means leave these alone, and are sums */
+    f->t[ARGMAX_X].role = f->t[ARGMAX_Y].role = FUZZ_OWN;
+    f->no_plain = f->wild = true;
+  }
   if (!fuzz_finite(&f->t[READ])) f->no_plain = true;
 }
 
