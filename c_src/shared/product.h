@@ -15,6 +15,8 @@
    depend on nothing but how a longer sum is cut into depths; cutting it also keeps rounding errors
    small. */
 
+#include <math.h>
+
 #include "shared/product_size.h"
 #include "vector/simd.h"
 
@@ -54,6 +56,11 @@ MLUOP_INLINE void product_store_(float *p, int v, vf value, int64_t columns, int
   }
 }
 
+/* Which of two NaNs a sum keeps depends on which code adds, and that on how columns are cut. */
+MLUOP_INLINE vf product_equal_nans_(vf sum) {
+  return vf_select(vf_at_least(sum, sum), sum, vf_set(NAN));
+}
+
 /* Writes the first `rows` of PRODUCT_ROWS. */
 MLUOP_INLINE void product_write_(vf sum[PRODUCT_ROWS][PRODUCT_VECTORS], const struct product *p,
                                  float *c, int64_t rows, int64_t columns, int whole, int add) {
@@ -63,7 +70,7 @@ MLUOP_INLINE void product_write_(vf sum[PRODUCT_ROWS][PRODUCT_VECTORS], const st
     MLUOP_UNROLL
     for (int v = 0; v < PRODUCT_VECTORS; v++) {
       if (add) sum[r][v] = product_load_(c, v, columns, whole) + sum[r][v];
-      product_store_(c, v, sum[r][v], columns, whole);
+      product_store_(c, v, product_equal_nans_(sum[r][v]), columns, whole);
     }
     c += p->c_stride;
   }

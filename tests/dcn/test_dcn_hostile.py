@@ -115,6 +115,23 @@ def test_gradients_that_are_none_stay_where_samples_are(
     assert (~np.isfinite(call.backward_data(handle, grad)[0])).any(3).sum() <= 18
 
 
+def test_every_nan_has_the_same_bits_for_any_number_of_threads(
+    handle: pymluops.Handle, rng: np.random.Generator
+) -> None:
+    """NaNs of the data and those of inf - inf meet in sums, whose columns threads cut."""
+    for shape, outputs, kernel in [((1, 5, 16, 92), 28, (3, 1)), ((1, 11, 19, 79), 14, (3, 3))] * 4:
+        call = random_call(rng, shape, outputs, kernel)
+        for array, rate in ((call.x, 0.02), (call.filter, 0.01)):
+            wild = rng.random(array.shape) < rate
+            array[wild] = rng.choice(WILD[:3], wild.sum())
+        grad = call.gradient(rng)
+        found = []
+        for threads in (1, 2, 3):
+            handle.num_threads = threads
+            found.append(bits(call.results(handle, grad)))
+        assert found[0] == found[1] == found[2]
+
+
 def test_time_does_not_depend_on_offsets(handle: pymluops.Handle, rng: np.random.Generator) -> None:
     call = random_call(rng, (1, 60, 70, 8), 8, pad=1, moved=0)
     grad = call.gradient(rng)
