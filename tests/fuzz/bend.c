@@ -152,7 +152,7 @@ static void bend_pointer(struct fuzz *f, const struct chosen *c) {
       if ((uintptr_t)t->data % 2 == 0) t->data = (char *)t->data + 1 + 2 * (c->what % 2);
       return;
     case OVERLAP:
-      if (t == other || t->count == 0 || other->count == 0) return;
+      if (t == other || t->held == 0 || other->held == 0) return;
       if (t->role != FUZZ_OUTPUT && other->role != FUZZ_OUTPUT) return;
       t->data = other->data;
       return;

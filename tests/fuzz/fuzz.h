@@ -39,7 +39,7 @@ struct fuzz_tensor {
   int64_t dims[MLUOP_DIM_MAX], strides[MLUOP_DIM_MAX];
   bool strided; /* else packed */
   int64_t count, bytes;
-  int64_t held; /* elements that there is memory for: all, or none of a huge tensor */
+  int64_t held; /* elements in memory: all, or none if it is huge, or never looked at */
   /* For the library, and in float32 for the plain loop. */
   mluOpTensorDescriptor_t desc, plain_desc;
   void *data, *plain;

@@ -126,7 +126,7 @@ static void read_settings(struct fuzz_input *in) {
   s->ways[1].real_threads = flags % 32 == 31;
   s->new_handle = flags >> 5 & 1;
   s->logged = flags >> 6 == 3;
-  s->null_handle = flags == 128;
+  s->null_handle = flags % 16 == 8; /* if there is a defect at all */
   s->values = fuzz_byte(in);
   s->places = fuzz_byte(in) << 16 | fuzz_byte(in) << 8 | fuzz_byte(in);
   s->places |= s->places << 24;

@@ -68,6 +68,7 @@ static void fill_maximum(struct fuzz *f) {
   fill(f);
   if (f->p[MODE] != MAXIMUM) { /* a defect: means leave these alone, and are sums */
     f->t[ARGMAX_X].role = f->t[ARGMAX_Y].role = FUZZ_OWN;
+    f->t[ARGMAX_X].held = f->t[ARGMAX_Y].held = 0;
     f->no_plain = f->wild = true;
   }
   if (!fuzz_finite(&f->t[READ])) f->no_plain = true;
@@ -84,6 +85,7 @@ static void fill_backward_v2(struct fuzz *f) {
     fuzz_set(&f->t[ARGMAX_X], i, x);
     fuzz_set(&f->t[ARGMAX_Y], i, y);
   }
+  if (f->p[MODE] == MEAN) f->t[ARGMAX_X].held = f->t[ARGMAX_Y].held = 0;
 }
 
 #define FORWARD(desc, both) desc, both(READ), both(BOXES), both(WRITTEN)
