@@ -83,7 +83,7 @@ def fast_math(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("name", "value", "said"),
     [
         ("MLUOP_THREADING", "foo", "foo given, expected auto, openmp, pthreads, serial"),
-        ("MLUOP_SANITIZE", "adress,undefined", "adress given, expected address, leak"),
+        ("MLUOP_SANITIZE", "adress,undefined", "adress given, expected address, fuzzer-no-link"),
         ("MLUOP_ISAS", "sse9;baseline", "sse9 given, expected avx512, avx2, baseline, native"),
         ("MLUOP_FAMILIES", "things", "things is none of"),
     ],

@@ -8,6 +8,7 @@ enum {
   MOST_ROWS = 192,     /* pixels of a block */
   MOST_WIDTH = 48,     /* of a block, so that what its neighbours sample stays in the cache */
   BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
+  PARTS_OF_PIXEL = 64, /* in which means are counted: no floats, which would raise flags */
   CUTS = 8,            /* sizes that are looked at, each way */
   MOST_OUTPUTS = 1024, /* output channels of a block */
   /* Floats of a block of gradients of columns. */
@@ -67,16 +68,16 @@ static int64_t blocks_cost(const struct dcn_shape *s, int64_t bands, int64_t ban
    many lines as fit; for some threads, so that the one with the most blocks has little to do. */
 static void cut_pixels(const struct dcn_shape *s, int64_t rows, int64_t threads,
                        struct dcn_plan *plan) {
-  double least = 0;
+  int64_t least = INT64_MAX;
   const int64_t fewest = mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH));
   for (int64_t bands = fewest; bands < fewest + CUTS && bands <= s->wo; bands++) {
     const int64_t most = mluop_min(s->ho, rows / mluop_div_up(s->wo, bands));
     const int64_t first = mluop_div_up(s->ho, most);
     for (int64_t n = first; n < first + CUTS && n <= s->ho; n++) {
       const int64_t blocks = s->N * bands * n, share = mluop_div_up(blocks, threads);
-      const double cost = (double)blocks_cost(s, bands, n) * (double)share / (double)(bands * n);
-      if (least > 0 && cost >= least) continue;
-      least = cost;
+      const int64_t mean = blocks_cost(s, bands, n) * PARTS_OF_PIXEL / (bands * n);
+      if (share * mean >= least) continue;
+      least = share * mean;
       plan->bands = bands;
       plan->band_blocks = n;
     }
