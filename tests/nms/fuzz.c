@@ -115,6 +115,8 @@ static void fill(struct fuzz *f) {
     fuzz_set(&f->t[LABELS], i,
              how % 8 == 7 ? (int32_t)fuzz_random(in) : fuzz_random_int(in, -1, 3));
   }
+  const struct fuzz_tensor *scores = &f->t[CONFIDENCE];
+  if (scores->rank == 3) f->p[CLASSES] = (int)scores->dims[1]; /* a defect may have added one */
   f->no_plain = true; /* `settle` looks at the results instead */
 }
 
