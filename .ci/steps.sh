@@ -169,6 +169,7 @@ step_arm64() {
 
 step_asan() {
   c_tests asan
+  cmake --build build/asan --target mluops
   # The operators' tests again, on the library with sanitizers: it comes before the package's own.
   local preload library=$root/build/asan/libmluops.so
   preload="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so) $library"

@@ -184,6 +184,8 @@ def test_ctrl_c():
         f"""
         import os, signal, threading, time
         import numpy as np, pymluops as p
+        # Programs that a shell runs in the background ignore it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         random = np.random.default_rng(3)
         ones = lambda *shape: np.ones(shape, np.float32)
         exec({next(iter(LONG.values()))!r})

@@ -98,6 +98,8 @@ def test_ctrl_c_during_the_log_callback():
     _, err = run_python(
         """
         import logging, signal, pymluops
+        # Programs that a shell runs in the background ignore it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         class Interrupted(logging.Handler):
             def emit(self, record):
                 signal.raise_signal(signal.SIGINT)

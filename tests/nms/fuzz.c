@@ -189,6 +189,11 @@ static bool can_select(const struct fuzz *f) {
          fuzz_finite(&f->t[BOXES]) && f->p[N] <= MOST_BOXES;
 }
 
+/* Without a descriptor scores are not asked for, wherever their address points. */
+static bool has_scores(const struct fuzz *f) {
+  return f->t[SCORES].held > 0 && f->t[SCORES].desc != NULL;
+}
+
 static void check_selected(const struct fuzz *f) {
   struct chosen chosen[MOST_BOXES];
   const int32_t *output = f->t[OUTPUT].data;
@@ -204,7 +209,7 @@ static void check_selected(const struct fuzz *f) {
       if (mode == 3) FUZZ_CHECK(output[3 * at + 1] == set % f->p[CLASSES]);
       if (mode == 3) FUZZ_CHECK(output[3 * at + 2] == c->index);
       const struct fuzz_tensor *scores = &f->t[SCORES];
-      if (scores->held > 0) FUZZ_CHECK(((const float *)scores->data)[at] == c->score);
+      if (has_scores(f)) FUZZ_CHECK(((const float *)scores->data)[at] == c->score);
     }
   }
   FUZZ_CHECK(at == found[1]);
@@ -229,7 +234,9 @@ static void settle(struct fuzz *f) {
       FUZZ_CHECK(((const char *)t->data)[i] == 0);
   }
   struct fuzz_tensor *scores = &f->t[SCORES];
-  if (scores->held > 0) fuzz_settle(scores, (int64_t)found[1] * 4, scores->count * 4);
+  if (scores->held > 0) {
+    fuzz_settle(scores, has_scores(f) ? (int64_t)found[1] * 4 : 0, scores->count * 4);
+  }
   if (can_select(f)) check_selected(f);
 }
 
