@@ -10,9 +10,9 @@ gives. It takes some hundred MiB, and minutes:
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
+import large_arrays
 import numpy as np
 import pytest
-import sparse
 from families import family_files
 
 import pymluops
@@ -55,7 +55,9 @@ def arguments(example, axis, parts, count, stack):
         arrays[axis.numbers][:, 0] += count - parts
     for name, along in axis.arguments.items():
         shape = grown(arrays[name].shape, along, count)
-        arrays[name] = stack.enter_context(closing(sparse.zeros_but(arrays[name], shape))).array
+        arrays[name] = stack.enter_context(
+            closing(large_arrays.zeros_but(arrays[name], shape))
+        ).array
     numbers = example.numbers | ({"batch": count} if "batch" in example.numbers else {})
     return replace(example, arrays=arrays, numbers=numbers)
 
@@ -72,7 +74,7 @@ def test_almost_2_31_elements(example, axis):
             if along is None:
                 outputs.append(np.full_like(result, 7))
             else:
-                made = sparse.forgotten_but(result, grown(result.shape, along, count))
+                made = large_arrays.forgotten_but(result, grown(result.shape, along, count))
                 outputs.append(stack.enter_context(closing(made)).array)
         out = tuple(outputs) if len(outputs) > 1 else outputs[0]
         large = arguments(example, axis, parts_of(example, axis, results), count, stack)

@@ -3,9 +3,9 @@
 
 from contextlib import closing
 
+import large_arrays
 import numpy as np
 import pytest
-import sparse
 from nms_calls import call_nms
 
 import pymluops
@@ -23,7 +23,7 @@ def test_almost_2_31_scores():
     scores = rng.random(BOXES, np.float32)
     handle = pymluops.Handle()
     wanted, count = call_nms(handle, boxes, scores, limit=4, least=0.0)
-    with closing(sparse.zeros_but(scores, (1, classes, BOXES))) as many:
+    with closing(large_arrays.zeros_but(scores, (1, classes, BOXES))) as many:
         found = call_nms(handle, boxes[None], many.array, mode=3, limit=4, least=0.0)
     assert found[1] == count
     assert found[0][:count].tolist() == [[0, classes - 1, index] for index in wanted[:count]]
