@@ -25,12 +25,13 @@ struct mluOpContext {
   cnrtQueue_t queue;
   mluOpAtomicsMode_t atomics_mode;
   mluOpQuantizeRoundMode_t round_mode;
-  int num_threads;     /* 0: the default */
-  int most_threads;    /* as it was when the handle was made: scratch is laid out by it */
-  int64_t late;        /* nanoseconds that a team has been waited for in vain: see parallel.c */
-  int64_t alone;       /* nanoseconds of work that short jobs do alone for that */
-  int64_t cache_share; /* see mluop_exceeds_caches */
-  void *scratch;       /* see mluop_scratch */
+  int num_threads;  /* 0: the default */
+  int most_threads; /* as it was when the handle was made: scratch is laid out by it */
+  int64_t late;     /* nanoseconds that a team has been waited for in vain: see parallel.c */
+  int64_t alone;    /* nanoseconds of work that short jobs do alone for that */
+  mluop_kernel *long_kernel; /* of a job that took longer alone than the wait; or NULL */
+  int64_t cache_share;       /* see mluop_exceeds_caches */
+  void *scratch;             /* see mluop_scratch */
   size_t scratch_size;
   int small_calls; /* in a row: see mluop_begin_call */
   struct mluop_interrupt interrupt;

@@ -9,7 +9,8 @@
    anything. Where every processor is busy with other things, that is until the system lets them
    run: milliseconds. After a team has been waited for in vain, short jobs (shorter than the wait)
    are run by the calling thread alone, ten times as long as the wait was. So waiting costs a tenth
-   of the time, roughly, whatever else the machine does. */
+   of the time, roughly, whatever else the machine does. A job is short by the number of its blocks,
+   until it has proved to be long. */
 #include "float_state.h"
 #include "internal.h"
 #include "threads.h"
@@ -132,17 +133,22 @@ static void run_alone(mluOpHandle_t handle, const struct mluop_job *job) {
   mluop_leave_floats(found);
 }
 
-/* Whether a job of so many blocks is too short for a team of this size now. */
-static bool too_short(mluOpHandle_t handle, int64_t blocks, int team) {
-  if (team > WOKEN_PER_BLOCK * blocks) return true;
-  if (handle->alone <= 0 || blocks > handle->late / BLOCK_NANOSECONDS) return false;
-  handle->alone -= blocks * BLOCK_NANOSECONDS;
-  return true;
+/* Whether a job of so many blocks had better not wait for a team now. */
+static bool is_hurt_by_waiting(mluOpHandle_t handle, const struct mluop_job *job, int64_t blocks) {
+  return handle->alone > 0 && blocks <= handle->late / BLOCK_NANOSECONDS &&
+         job->kernel != handle->long_kernel;
+}
+
+static void run_without_waiting(mluOpHandle_t handle, const struct mluop_job *job) {
+  const int64_t begin = mluop_now();
+  run_alone(handle, job);
+  const int64_t took = mluop_now() - begin;
+  handle->alone -= took;
+  if (took > handle->late) handle->long_kernel = job->kernel;
 }
 
 /* How long the calling thread has waited for workers that had nothing to do. */
-static int64_t waited_in_vain(const struct run *run) {
-  const int64_t end = mluop_now();
+static int64_t waited_in_vain(const struct run *run, int64_t end) {
   int64_t done_at = run->share[0].done_at;
   if (end - done_at < LATE_NANOSECONDS) return 0;
   for (int i = 1; i < run->shares; i++) done_at = mluop_max(done_at, run->share[i].done_at);
@@ -161,12 +167,13 @@ static bool run_together(mluOpHandle_t handle, const struct mluop_job *job, int 
     run.share[i].done_at = 0;
   }
   if (handle->interrupt.check != NULL) mluop_start_watch(&run.watch);
+  const int64_t begin = mluop_now();
   if (!mluop_run_team(work, &run, team)) return false;
-  const int64_t late = waited_in_vain(&run);
-  if (late >= LATE_NANOSECONDS) {
-    handle->late = late;
-    handle->alone = ALONE_FACTOR * late;
-  }
+  const int64_t end = mluop_now(), late = waited_in_vain(&run, end), took = end - begin - late;
+  if (late < LATE_NANOSECONDS || took > ALONE_FACTOR * late) return true;
+  handle->late = late;
+  handle->alone = ALONE_FACTOR * late;
+  if (job->kernel == handle->long_kernel && took < late) handle->long_kernel = NULL;
   return true;
 }
 
@@ -180,7 +187,11 @@ void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
   const int workers = (int)mluop_workers(handle, job);
   if (workers > 1) {
     const int team = mluop_team_size(workers, handle->most_threads);
-    if (!too_short(handle, blocks, team) && run_together(handle, job, workers, team)) return;
+    if (is_hurt_by_waiting(handle, job, blocks)) {
+      run_without_waiting(handle, job);
+      return;
+    }
+    if (team <= WOKEN_PER_BLOCK * blocks && run_together(handle, job, workers, team)) return;
   }
   run_alone(handle, job);
 }

@@ -241,12 +241,18 @@ static void short_jobs_do_not_wait_again(void) {
   run_items(handle, 4, 1);
   CHECK_EQ(2, calls_of_kernel);
   handle->late = 1000000000;
-  handle->alone = 50000;
-  run_items(handle, 4, 1);
+  handle->alone = 1;
   run_items(handle, 4, 1);
   CHECK_EQ(1, calls_of_kernel);
   run_items(handle, 4, 1);
   CHECK_EQ(2, calls_of_kernel); /* ... they do as well */
+  /* One that looked short and was not does not stay alone. */
+  handle->late = 2000000;
+  handle->alone = 1000000000;
+  run_items(handle, 4, 1);
+  CHECK_EQ(1, calls_of_kernel);
+  run_items(handle, 4, 1);
+  CHECK_EQ(2, calls_of_kernel);
   sigaction(SIGUSR1, &old, NULL);
   OK(mluOpDestroy(handle));
 }
