@@ -32,7 +32,8 @@ enum fuzz_role {
 
 struct fuzz_tensor {
   enum fuzz_role role;
-  bool absent; /* optional, and neither descriptor nor data is given */
+  bool absent;  /* optional, and neither descriptor nor data is given */
+  bool ignored; /* by this call, whatever it is */
   mluOpTensorLayout_t layout;
   mluOpDataType_t dtype;
   int rank;

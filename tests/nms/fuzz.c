@@ -159,6 +159,9 @@ static float iou(const struct fuzz *f, int64_t image, int64_t i, int64_t j) {
   return shared / ((area_i + area_j) - shared);
 }
 
+/* Without a descriptor labels and scores are not given, wherever their addresses point. */
+static bool is_given(const struct fuzz_tensor *t) { return t->held > 0 && t->desc != NULL; }
+
 static int64_t select_boxes(const struct fuzz *f, int64_t set, struct chosen *chosen) {
   float scores[MOST_BOXES];
   const int64_t n = f->p[N], image = set / f->p[CLASSES];
@@ -174,7 +177,7 @@ static int64_t select_boxes(const struct fuzz *f, int64_t set, struct chosen *ch
     chosen[count++] = (struct chosen){best, scores[best]};
     scores[best] = NAN;
     for (int64_t i = 0; i < n; i++) {
-      if (labels->held > 0 && fuzz_get(labels, i) != fuzz_get(labels, best)) continue;
+      if (is_given(labels) && fuzz_get(labels, i) != fuzz_get(labels, best)) continue;
       const float overlap = iou(f, image, best, i);
       if (f->p[METHOD] == MLUOP_NMS_HARD_NMS && overlap > f->r[THRESHOLD]) scores[i] = NAN;
       if (f->p[METHOD] == MLUOP_NMS_SOFT_NMS_LINEAR && overlap >= f->r[THRESHOLD])
@@ -187,11 +190,6 @@ static int64_t select_boxes(const struct fuzz *f, int64_t set, struct chosen *ch
 static bool can_select(const struct fuzz *f) {
   return f->p[WIDTH] == 4 && f->p[METHOD] != MLUOP_NMS_SOFT_NMS_GAUSSIAN &&
          fuzz_finite(&f->t[BOXES]) && f->p[N] <= MOST_BOXES;
-}
-
-/* Without a descriptor scores are not asked for, wherever their address points. */
-static bool has_scores(const struct fuzz *f) {
-  return f->t[SCORES].held > 0 && f->t[SCORES].desc != NULL;
 }
 
 static void check_selected(const struct fuzz *f) {
@@ -209,7 +207,7 @@ static void check_selected(const struct fuzz *f) {
       if (mode == 3) FUZZ_CHECK(output[3 * at + 1] == set % f->p[CLASSES]);
       if (mode == 3) FUZZ_CHECK(output[3 * at + 2] == c->index);
       const struct fuzz_tensor *scores = &f->t[SCORES];
-      if (has_scores(f)) FUZZ_CHECK(((const float *)scores->data)[at] == c->score);
+      if (is_given(scores)) FUZZ_CHECK(((const float *)scores->data)[at] == c->score);
     }
   }
   FUZZ_CHECK(at == found[1]);
@@ -222,7 +220,9 @@ static void settle(struct fuzz *f) {
   const int mode = f->p[WIDTH] == 7 ? 0 : f->p[OUTPUT_MODE];
   const int64_t size = t->dtype == MLUOP_DTYPE_HALF ? 2 : 4;
   const int64_t length = mode == 2 ? t->dims[1] : t->dims[0];
-  const int64_t most = f->p[WIDTH] == 7 ? f->p[N] : f->p[MOST];
+  /* A defect may have taken the boxes away. */
+  const int64_t boxes = f->t[BOXES].count > 0 ? f->p[N] : 0;
+  const int64_t most = f->p[WIDTH] == 7 ? boxes : f->p[MOST];
   int64_t written = found[1];
   if (f->p[PADDED]) written = most * f->p[IMAGES] * f->p[CLASSES];
   FUZZ_CHECK(found[0] == UNSET && found[2] == UNSET);
@@ -235,7 +235,7 @@ static void settle(struct fuzz *f) {
   }
   struct fuzz_tensor *scores = &f->t[SCORES];
   if (scores->held > 0) {
-    fuzz_settle(scores, has_scores(f) ? (int64_t)found[1] * 4 : 0, scores->count * 4);
+    fuzz_settle(scores, is_given(scores) ? (int64_t)found[1] * 4 : 0, scores->count * 4);
   }
   if (can_select(f)) check_selected(f);
 }

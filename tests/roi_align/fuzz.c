@@ -63,12 +63,17 @@ static void fill(struct fuzz *f) {
   judge_plain(f);
 }
 
+static void ignore_argmax(struct fuzz *f) {
+  f->t[ARGMAX_X].held = f->t[ARGMAX_Y].held = 0;
+  f->t[ARGMAX_X].ignored = f->t[ARGMAX_Y].ignored = true;
+}
+
 /* A plain loop keeps a NaN that comes first. */
 static void fill_maximum(struct fuzz *f) {
   fill(f);
   if (f->p[MODE] != MAXIMUM) { /* a defect: means leave these alone, and are sums */
     f->t[ARGMAX_X].role = f->t[ARGMAX_Y].role = FUZZ_OWN;
-    f->t[ARGMAX_X].held = f->t[ARGMAX_Y].held = 0;
+    ignore_argmax(f);
     f->no_plain = f->wild = true;
   }
   if (!fuzz_finite(&f->t[READ])) f->no_plain = true;
@@ -85,7 +90,7 @@ static void fill_backward_v2(struct fuzz *f) {
     fuzz_set(&f->t[ARGMAX_X], i, x);
     fuzz_set(&f->t[ARGMAX_Y], i, y);
   }
-  if (f->p[MODE] == MEAN) f->t[ARGMAX_X].held = f->t[ARGMAX_Y].held = 0;
+  if (f->p[MODE] == MEAN) ignore_argmax(f);
 }
 
 #define FORWARD(desc, both) desc, both(READ), both(BOXES), both(WRITTEN)
