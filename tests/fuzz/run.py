@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the fuzzers and run them.
 
-python tests/fuzz/run.py                      each target for 20 s, as .ci/run does
+python tests/fuzz/run.py                      each target for 20 s, with a random seed
+python tests/fuzz/run.py --seed 1             the same inputs each time, as .ci/run does
 python tests/fuzz/run.py --seconds 3600       each for an hour, one after the other
 python tests/fuzz/run.py --target core --seconds 60 --isas native
 python tests/fuzz/run.py --merge              what is worth keeping goes into the tree
@@ -111,12 +112,13 @@ def count(target: str, executions: int) -> int:
     return sum(counts.values())
 
 
-def fuzz(target: str, seconds: int) -> bool:
+def fuzz(target: str, seconds: int, seed: int) -> bool:
     findings = BUILD / "findings"
     findings.mkdir(parents=True, exist_ok=True)
     done = run(
         program(target),
         f"-max_total_time={seconds}",
+        f"-seed={seed}",
         f"-max_len={MOST_BYTES}",
         "-len_control=0",
         "-timeout=60",
@@ -149,6 +151,7 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=int, default=20, help="for each target (20)")
     parser.add_argument("--rounds", type=int, default=1, help="so many times (1)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first round (0: random)")
     parser.add_argument("--target", nargs="+", choices=targets(), help="all of them")
     parser.add_argument("--isas", default="", help='to build, such as native or "avx2;baseline"')
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="of the compiler")
@@ -167,7 +170,8 @@ def main() -> None:
         for target in wanted:
             print(merge(target), flush=True)
         return
-    passed = [fuzz(target, asked.seconds) for _ in range(asked.rounds) for target in wanted]
+    seeds = [asked.seed and asked.seed + number for number in range(asked.rounds)]
+    passed = [fuzz(target, asked.seconds, seed) for seed in seeds for target in wanted]
     print(f"{sum(passed)} of {len(passed)} checks passed")
     sys.exit(0 if all(passed) else 1)
 
