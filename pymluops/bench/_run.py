@@ -149,7 +149,7 @@ def _measured(step: Step, limits: _limits.Limits, libraries: Sequence[str], effo
                 label = f"{peer.library} {peer.how}"
                 peers.append((label, peer))
                 columns[label] = peer_run
-        times = measure(columns, effort)
+        times = measure(columns, effort, spinning={label for label, _ in peers})
     row: Row = {
         "name": case.name,
         "group": case.group,

@@ -7,7 +7,7 @@ tensors larger than the caches would otherwise be found there in part, more so a
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from pymluops._tensor import Array
 
 _OTHER_BYTES = 128 << 20
 _LEAST_ROUNDS, _LONG = 3, 0.3
+_SPIN_SECONDS = 0.03
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,15 @@ def _seconds_per_call(call: Callable[[], Any], repeats: int) -> float:
 
 
 def measure(
-    columns: Mapping[str, Callable[[], Any]], effort: Effort = Effort()
+    columns: Mapping[str, Callable[[], Any]],
+    effort: Effort = Effort(),
+    spinning: Container[str] = (),
 ) -> dict[str, Times]:
-    """Time every column, all of them in each round."""
+    """Time every column, all of them in each round.
+
+    Threads of the columns in `spinning` go on for a while after a call, and would take the
+    processors of the next column: they are waited for.
+    """
     repeats, long = {}, {}
     for name, call in columns.items():
         took = _seconds_per_call(call, 1)
@@ -80,6 +87,8 @@ def measure(
                 columns[name]()
             samples[name].append(_seconds_per_call(columns[name], repeats[name]))
             spent[name] += time.perf_counter() - start
+            if name in spinning:
+                time.sleep(_SPIN_SECONDS)
     return {name: _times(values) for name, values in samples.items()}
 
 

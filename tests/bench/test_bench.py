@@ -85,7 +85,7 @@ def test_plan_of_a_larger_machine(monkeypatch):
     threads = {isa: {way.threads for way in step.ways if way.isa == isa} for isa in (best, *others)}
     assert threads == {best: {1, 2, 4, 6}} | {isa: {1, 6} for isa in others}
     asked = []
-    monkeypatch.setattr(_run, "measure", lambda columns, effort: 1 / 0)
+    monkeypatch.setattr(_run, "measure", lambda *_, **__: 1 / 0)
     monkeypatch.setattr(_run, "_agreeing", lambda *given: asked.append(given[3]) or ())
     case = small_case()
     ways = [_run.Way(best, count) for count in (1, 6, 2)]
@@ -142,6 +142,16 @@ def test_timing_takes_turns(monkeypatch):
     assert "".join(order) == "aabb" + "aabb" + "bbaa" + "aabb"
     assert found["a"].samples == 3
     assert found["a"].low <= found["a"].median <= found["a"].high
+
+
+def test_threads_that_spin_are_waited_for(monkeypatch):
+    """A sample of `b`, then a wait, then one of `a`."""
+    monkeypatch.setattr("pymluops.bench._timing._OTHER_BYTES", 1 << 10)
+    order = []
+    monkeypatch.setattr("time.sleep", lambda _: order.append("-"))
+    calls = {name: (lambda name=name: order.append(name)) for name in "ab"}
+    measure(calls, Effort(rounds=2, batch=0), spinning={"b"})
+    assert "".join(order) == "aabb" + "aabb-" + "bb-aa"
 
 
 # ------------------------------------------------------------------------------------ the command
