@@ -8,8 +8,8 @@
    are left get a slot then, so there must be as much to keep. */
 enum { CANDIDATES_JUDGED = 64, VECTORS_PER_CANDIDATE = 28, CANDIDATES_PER_KEPT = 8 };
 
-/* Less than any. */
-#define HUGE_IOU 3e38f
+/* Below any. */
+#define LEAST_IOU -3e38f
 
 struct kept_list {
   struct nms_list boxes;
@@ -64,7 +64,7 @@ MLUOP_INLINE int boxes_suppress(const struct kept_list *kept, int64_t first, int
   const vf limit = vf_set(0.999f * rule->iou_threshold), threshold = vf_set(rule->iou_threshold);
   for (int64_t i = first; i < end; i += step) {
     *vectors += step / VL;
-    vf excess = vf_set(-1.0f), iou = vf_set(-HUGE_IOU);
+    vf excess = vf_set(-1.0f), iou = vf_set(LEAST_IOU);
     for (int64_t k = 0; k < step; k += VL) {
       const struct overlap o = find_overlap(&kept->boxes, i + k, c, rule->extra);
       excess = vf_max(o.shared - limit * o.joined, excess);
@@ -113,8 +113,9 @@ static int cells_suppress(struct kept_boxes *kept, const struct nms_range *range
       end = cells->count;
     }
     if (boxes_suppress(&kept->slots, cells->begin[first], cells->begin[end], VL, c, rule,
-                       &kept->vectors))
+                       &kept->vectors)) {
       return 1;
+    }
   }
   return 0;
 }
