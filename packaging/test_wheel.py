@@ -32,6 +32,7 @@ FILES = f"(?:{REPOSITORY}/blob|https://raw.githubusercontent.com/pymluops/pymluo
 # What is in a wheel beside the Python files. docs/packaging.md says what each is for.
 BUILT = {
     "pymluops/_native.abi3.so",
+    "pymluops/_native.pyi",
     *(f"pymluops/include/{path.name}" for path in (ROOT / "include").glob("*.h")),
     *(f"pymluops/lib/lib{name}" for name in ("mluops.so", "cnrt.so", "cndrv.so", "gomp.so.1")),
     *(

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the types of the extension module, ``pymluops/_native.pyi``, from the headers.
+"""Write the types of the extension module ``pymluops._native`` from the headers.
 
-Usage: python c_src/cmake/generate_stub.py
+Usage: generate_stub.py INCLUDE_DIR OUTPUT.pyi [FAMILY ...]
+
+The functions of the families named are left out, as they are of the library.
 """
 
 import re
+import sys
 from pathlib import Path
 
-from generate_native import AFTER, BEFORE, HEADERS, declarations
+from generate_native import AFTER, BEFORE, HEADERS, declarations, without
 
-ROOT = Path(__file__).resolve().parents[2]
-STUB = ROOT / "pymluops/_native.pyi"
 WIDTH = 100
 
 # What is not in a header: the part of cffi that is used.
 TOP = """# SPDX-License-Identifier: Apache-2.0
 # Types of the compiled module: what cffi makes of the C headers.
-# Written by c_src/cmake/generate_stub.py.
+# Written by c_src/cmake/generate_stub.py in each build, like the module.
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -105,10 +106,9 @@ def function(result: str, name: str, parameters: str, enums: set[str]) -> str:
     return f"    def {name}(\n{rows}    ) -> {returned}: ...\n"
 
 
-def stub() -> str:
+def stub(include_dir: Path, left_out: list[str]) -> str:
     """Return the text of the file."""
-    texts = [*(declarations(ROOT / "include" / name) for name in HEADERS), AFTER]
-    text = re.sub(r"/\*.*?\*/", "", "".join(texts), flags=re.DOTALL)
+    text = without("".join(declarations(include_dir / name) for name in HEADERS), left_out) + AFTER
     macros = re.findall(r"#define (\w+)", BEFORE)
     body, enums = "", set()
     for values, name in re.findall(r"typedef enum(?: \w+)? \{(.*?)\} (\w+);", text, re.DOTALL):
@@ -129,4 +129,4 @@ def stub() -> str:
 
 
 if __name__ == "__main__":
-    STUB.write_text(stub())
+    Path(sys.argv[2]).write_text(stub(Path(sys.argv[1]), sys.argv[3:]))

@@ -18,11 +18,20 @@ elseif(NOT Python_FOUND)
 endif()
 
 set(native_source ${PROJECT_BINARY_DIR}/generated/_native.c)
+# Its types stand beside the Python files, where mypy looks: of an editable installation these are
+# the sources.
+set(native_stub ${PROJECT_BINARY_DIR}/generated/_native.pyi)
+if(SKBUILD_STATE STREQUAL editable)
+  set(native_stub ${PROJECT_SOURCE_DIR}/pymluops/_native.pyi)
+endif()
 add_custom_command(
-  OUTPUT ${native_source}
+  OUTPUT ${native_source} ${native_stub}
   COMMAND Python::Interpreter ${PROJECT_SOURCE_DIR}/c_src/cmake/generate_native.py
           ${PROJECT_SOURCE_DIR}/include ${native_source} ${families_left_out}
-  DEPENDS c_src/cmake/generate_native.py include/mlu_op.h include/mlu_op_cpu.h include/cnrt.h
+  COMMAND Python::Interpreter ${PROJECT_SOURCE_DIR}/c_src/cmake/generate_stub.py
+          ${PROJECT_SOURCE_DIR}/include ${native_stub} ${families_left_out}
+  DEPENDS c_src/cmake/generate_native.py c_src/cmake/generate_stub.py include/mlu_op.h
+          include/mlu_op_cpu.h include/cnrt.h
   VERBATIM)
 
 # Looks at the sources in every build: what it writes changes when one of them has changed.
@@ -63,6 +72,7 @@ target_link_options(_native PRIVATE LINKER:--disable-new-dtags)
 set_target_properties(_native PROPERTIES C_VISIBILITY_PRESET hidden BUILD_WITH_INSTALL_RPATH ON
                                          INSTALL_RPATH $ORIGIN/${CMAKE_INSTALL_LIBDIR})
 install(TARGETS _native DESTINATION . COMPONENT python)
+install(FILES ${native_stub} DESTINATION . COMPONENT python)
 
 # A wheel for other machines brings GNU's OpenMP runtime, as slim images have none. Under its own
 # name: whichever libgomp.so.1 a process loads first, torch's or this one, serves all that need one.

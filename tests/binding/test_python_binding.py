@@ -54,12 +54,11 @@ def test_every_enum_is_listed():
     assert enums == {*PREFIXES, capi.NanPropagation}
 
 
-def test_stub_is_that_of_the_headers(monkeypatch):
-    folder = Path(__file__).resolve().parents[2] / "c_src/cmake"
-    monkeypatch.syspath_prepend(folder)
+def test_the_stub_names_what_the_module_has(monkeypatch):
+    root = Path(__file__).resolve().parents[2]
+    monkeypatch.syspath_prepend(root / "c_src/cmake")
     generate_stub = importlib.import_module("generate_stub")
-    written = generate_stub.STUB.read_text()
-    assert written == generate_stub.stub(), "run python c_src/cmake/generate_stub.py"
+    written = generate_stub.stub(root / "include", [])
     library = written[written.index("class _Lib:") :]
     declared = re.findall(r"^    (?:def )?(\w+)[:(]", library, re.MULTILINE)
     assert sorted(declared) == sorted(dir(lib))

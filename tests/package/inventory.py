@@ -64,11 +64,6 @@ PLACES = (
         "the NumPy functions",
         (r"(?m)^def PYNAME\(", r'"CNAME"'),
     ),
-    Place(
-        "pymluops/_native.pyi",
-        "their types in C, written by `c_src/cmake/generate_stub.py`",
-        (r"\bdef CNAME\(",),
-    ),
     Place("pymluops/__init__.py", "their export", (r'(?m)^    "PYNAME",$',)),
     Place(
         "pymluops/_families/thing/reference.py",
