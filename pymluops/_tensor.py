@@ -89,9 +89,8 @@ def as_readable(function: str, name: str, array: Array, dtype: np.dtype[Any]) ->
 
 def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
     if isinstance(value, np.ma.MaskedArray):
-        raise bad_type(
-            function, name, "masked array given, expected an array; fill it with .filled() first"
-        )
+        problem = "array of numpy.ma given, expected an array; fill it with .filled() first"
+        raise bad_type(function, name, problem)
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     if isinstance(value, list | tuple):
@@ -211,7 +210,7 @@ def as_output(
 
 def _writable(function: str, name: str, value: object) -> Array:
     if isinstance(value, np.ma.MaskedArray):
-        raise bad_type(function, name, "masked array given, expected a plain array")
+        raise bad_type(function, name, "array of numpy.ma given, expected a plain array")
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     array = None if isinstance(value, list | tuple) else _share(function, name, value, also=())

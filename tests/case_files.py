@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
-import re
+import subprocess
+import sys
 
 import pytest
+from families import family_files
 
 from pymluops import __main__ as cli
+from pymluops._gen_case import case
 from pymluops._gen_case.operators import operators
+from pymluops.capi import ffi, lib
 
 pytest.importorskip(
     "google.protobuf", reason="protobuf is not installed (it is in the extra 'test')"
 )
 
 OPERATORS = sorted(operators())
+
+((_, SIMPLE),) = family_files("simple_case")
 
 
 def small(folder, name, *settings):
@@ -41,12 +47,11 @@ def tensor(kind, dims, body="", layout="NHWC", dtype="FLOAT", name="t"):
     )
 
 
-def psamask(values, stored="", more=""):
+def one_pixel(values, stored="", more=""):
     """Return a case of one pixel: y = x."""
     x = tensor("input", (1, 1, 1, 1), values)
     y = tensor("output", (1, 1, 1, 1), stored)
-    parameters = "psamask_forward_param { psa_type: 0 h_mask: 1 w_mask: 1 }\n"
-    return f'op_name: "psamask_forward"\n{x}{y}{parameters}{more}'
+    return f'op_name: "{SIMPLE.NAME}"\n{x}{y}{SIMPLE.BLOCK} {{ {SIMPLE.PARAMETERS} }}\n{more}'
 
 
 def output_of(capsys, folder, said, *options):
@@ -55,6 +60,29 @@ def output_of(capsys, folder, said, *options):
     return run(capsys, folder / "it.prototxt", *options)
 
 
-def line_of(text, part):
-    """Return the number of the first line that has a part."""
-    return next(i for i, line in enumerate(text.splitlines(), 1) if re.search(part, line))
+def captured(folder, make, mode=2):
+    """Make calls, and return the cases that the C library writes of them."""
+    before = ffi.string(lib.mluOpGetGenCaseDirectory())
+    assert lib.mluOpSetGenCaseDirectory(str(folder).encode()) == 0
+    lib.mluOpSetGenCaseMode(mode)
+    try:
+        make()
+    finally:
+        lib.mluOpSetGenCaseMode(0)
+        assert lib.mluOpSetGenCaseDirectory(before) == 0
+    return [case.load(path) for path in sorted(folder.rglob("*.prototxt"))]
+
+
+def in_a_process(folder, code, **environment):
+    """Run Python with these variables, which the library reads once; return what it prints."""
+    variables = {f"MLUOP_GEN_CASE{name}": str(value) for name, value in environment.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PATH": "/usr/bin", "OMP_NUM_THREADS": "1", "MLUOP_GEN_CASE_DIR": str(folder)}
+        | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr

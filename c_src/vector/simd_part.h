@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included by the headers of instruction sets that have no masked loads and stores, whose vectors
-   have four floats: parts of a vector are put together, for not a byte past them may be touched. */
+/* Included by the headers of instruction sets that have no loads and stores with masks, whose
+   vectors have four floats: parts of a vector are put together, for not a byte past them may be
+   touched. */
 
 MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
   if (n == VL) return vf_load(p);

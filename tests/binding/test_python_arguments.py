@@ -71,7 +71,7 @@ NO_ARRAYS = {
     "list of None": [None],
     "list of bools": [True],
     "hostile": Hostile(),
-    "masked array": np.ma.masked_array([1.0], [True]),
+    "numpy.ma": np.ma.array([1.0], mask=[True]),
 }
 
 

@@ -63,7 +63,7 @@ def test_out_that_does_not_fit(name, output):
         "list": (good.tolist(), BadTypeError),
         "'text'": ("text", BadTypeError),
         "object": (object(), BadTypeError),
-        "masked array": (np.ma.masked_array(good), BadTypeError),
+        "numpy.ma": (np.ma.array(good), BadTypeError),
     }
     for problem, (value, kind) in wrong.items():
         out = replaced(name, output, value)

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLU-OPS test cases of CARAFE: judgement with numbers by hand, sizes, threads, older names."""
+"""MLU-OPS test cases of CARAFE: judgement with numbers by hand, sizes, older names, a model's."""
 
-from case_files import output_of, run, small, tensor
+import re
+
+import numpy as np
+import pytest
+from case_files import captured, in_a_process, output_of, run, small, tensor
 
 import pymluops
 from pymluops import __main__ as cli
 from pymluops._gen_case import call, case
+from pymluops._gen_case.tensors import tensors_of
 
 
 def test_a_wrong_stored_output_fails_with_the_right_numbers(tmp_path, capsys):
@@ -78,3 +83,63 @@ def test_older_names_of_parameters(tmp_path, capsys):
         assert "carafe_param {" in said
         path.write_text(said.replace("carafe_param {", f"{name}_param: {{"))
         assert run(capsys, path)[0] == 0
+
+
+def hostile(array, rng):
+    """Every bit pattern may come: NaN with payloads, infinities, subnormal numbers."""
+    bits = rng.integers(0, 256, array.nbytes, dtype=np.uint8)
+    return bits.view(array.dtype).reshape(array.shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_inputs_are_read_back_bit_for_bit(dtype, tmp_path, rng):
+    x, mask = (hostile(np.zeros(shape, dtype), rng) for shape in ((1, 2, 3, 4), (1, 4, 6, 9)))
+    numbers = {"kernel_size": 3, "group_size": 1, "scale_factor": 2}
+    (read,) = captured(tmp_path, lambda: pymluops.carafe_forward(x, mask, **numbers))
+    assert read.unknown == []
+    inputs, outputs = tensors_of(read)
+    assert [one.values().tobytes() for one in inputs] == [x.tobytes(), mask.tobytes()]
+    assert [one.message.id for one in inputs + outputs] == ["input", "mask", "output"]
+    assert [one.shape for one in outputs] == [(1, 4, 6, 4)]
+    assert not outputs[0].is_stored
+    name = r"carafe_forward_\d{8}_\d\d_\d\d_\d\d_\d{6}_tid\d+_device0\.prototxt"
+    assert re.fullmatch(name, read.path.name)
+    assert read.path.parent.name == "carafe_forward"
+    assert read.path.parent.parent.name == "gen_case"
+
+
+STEP = """
+import torch, pymluops.torch as ours
+torch.manual_seed(3)
+compress, encode = torch.nn.Conv2d(6, 4, 1), torch.nn.Conv2d(4, 4 * 9, 3, padding=1)
+upsample = ours.CARAFE(3, 1, 2)
+parameters = [*compress.parameters(), *encode.parameters()]
+optimizer = torch.optim.SGD(parameters, lr=0.1)
+x = torch.randn(2, 6, 5, 7, requires_grad=True)
+masks = torch.nn.functional.pixel_shuffle(encode(compress(x)), 2).softmax(1)
+loss = upsample(x, masks).square().mean()
+loss.backward()
+optimizer.step()
+"""
+
+
+def test_what_torch_calls_runs_again_bit_for_bit(tmp_path, capsys):
+    """A training step in a model, captured, and replayed from the files."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    in_a_process(tmp_path, STEP, **{"": 2, "_DUMP_DATA_OUTPUT": 2})
+    files = {path.parent.name: path for path in tmp_path.rglob("*.prototxt")}
+    assert set(files) == {"carafe_forward", "carafe_backward"}
+    status, shown = run(capsys, files["carafe_backward"], files["carafe_forward"])
+    assert status == 0, shown
+    same = re.findall(r"(\w+) \(stored\): same bits", shown)
+    assert same == ["grad_input", "grad_mask", "output"]
+    assert shown.count("(reference): diff1 ") == 3
+    # Another stored value, and the replay notices.
+    path = files["carafe_backward"]
+    inputs, _, outputs = path.read_text().partition("output {")
+    outputs = re.sub(r'value_h: "(\w+)"', 'value_h: "3f800000"', outputs, count=1)
+    path.write_text(f"{inputs}output {{{outputs}")
+    status, shown = run(capsys, path, "--no-reference")
+    assert status == 1
+    assert "grad_input (stored): diff1" in shown
+    assert "grad_mask (stored): same bits" in shown

@@ -50,9 +50,12 @@ def test_arguments_are_those_of_the_header(name):
         assert values == parameters(setter)  # behind the descriptor
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name != "cpu_nms_by_label"])
+@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("cpu_")])
 def test_tensors_stand_in_the_order_of_the_header(name):
-    """Only their order counts in a file, and the accelerator's is that of the parameters."""
+    """Only their order counts in a file, and the accelerator's is that of the parameters.
+
+    Functions that only this library has need not agree with it.
+    """
     operator = operators()[name]
     order = parameters(operator.function)
     for group in (operator.inputs, operator.outputs):

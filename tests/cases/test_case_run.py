@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 import gallery
 import numpy as np
 import pytest
-from case_files import OPERATORS, output_of, psamask, run, small
+from case_files import OPERATORS, SIMPLE, one_pixel, output_of, run, small
 
 import pymluops
 from pymluops import __main__ as cli
@@ -19,8 +19,8 @@ from pymluops._gen_case import case
 from pymluops._gen_case.figures import measure
 from pymluops._gen_case.operators import operators
 
-# The API has psamask for float alone.
-IN_HALF = [name for name in OPERATORS if "psamask" not in name]
+# The API has some for float alone.
+IN_HALF = [n for n in OPERATORS if "float32" not in next(iter(operators()[n].inputs.values()))]
 
 
 @pytest.mark.parametrize(
@@ -44,31 +44,31 @@ def test_a_new_case_of_every_operator_passes(name, dtype, tmp_path, capsys):
 
 
 def test_moved_values_are_exact(tmp_path, capsys):
-    status, shown = output_of(capsys, tmp_path, psamask("value_f: 1", 'value_h: "3f800001"'))
+    status, shown = output_of(capsys, tmp_path, one_pixel("value_f: 1", 'value_h: "3f800001"'))
     assert status == 1
     assert "FAILED: diff3_2 1.19e-07, expected at most 0" in shown
-    payload = psamask('value_h: "7fc12345"', 'value_h: "7fc12345"')
+    payload = one_pixel('value_h: "7fc12345"', 'value_h: "7fc12345"')
     status, shown = output_of(capsys, tmp_path, payload)
     assert status == 0
     assert "y (stored): same bits" in shown
-    status, shown = output_of(capsys, tmp_path, psamask("value_f: nan", "value_f: 1"))
+    status, shown = output_of(capsys, tmp_path, one_pixel("value_f: nan", "value_f: 1"))
     assert status == 1
     assert "diff3_2 inf" in shown
 
 
 def test_an_output_with_random_data_is_no_stored_result(tmp_path, capsys):
-    status, shown = output_of(capsys, tmp_path, psamask("value_f: 1", "random_data { seed: 1 }"))
+    status, shown = output_of(capsys, tmp_path, one_pixel("value_f: 1", "random_data { seed: 1 }"))
     assert status == 0
     assert "stored" not in shown
 
 
 def test_a_refused_call_fails_with_its_message(tmp_path, capsys):
-    said = psamask("value_f: 1").replace("LAYOUT_NHWC", "LAYOUT_NCHW", 1)
+    said = one_pixel("value_f: 1").replace("LAYOUT_NHWC", "LAYOUT_NCHW", 1)
     status, shown = output_of(capsys, tmp_path, said)
     assert status == 1
     assert "FAIL " in shown
-    assert "refused: [mluOpPsamaskForward] x: layout is MLUOP_LAYOUT_NCHW" in shown
-    said = psamask("value_f: 1").replace("h_mask: 1", "h_mask: 2")
+    assert f"refused: [{SIMPLE.FUNCTION}] x: layout is MLUOP_LAYOUT_NCHW" in shown
+    said = one_pixel("value_f: 1").replace("h_mask: 1", "h_mask: 2")
     assert "x: dim 3 is 1, expected 2" in output_of(capsys, tmp_path, said)[1]
 
 
@@ -96,8 +96,8 @@ def test_figures_are_those_of_accuracy(rng):
 def test_a_run_over_folders_and_its_report(tmp_path, capsys):
     folder = tmp_path / "cases"
     (folder / "deep").mkdir(parents=True)
-    (folder / "a.prototxt").write_text(psamask("value_f: 1"))
-    (folder / "b.prototxt").write_text(psamask("value_f: 1", "value_f: 2"))
+    (folder / "a.prototxt").write_text(one_pixel("value_f: 1"))
+    (folder / "b.prototxt").write_text(one_pixel("value_f: 1", "value_f: 2"))
     (folder / "deep/c.prototxt").write_text('op_name: "abs" who: "<knows>"')
     (folder / "d.prototxt").write_text("op_name: \x01")
     (folder / "note.txt").write_text("no case")
@@ -112,7 +112,7 @@ def test_a_run_over_folders_and_its_report(tmp_path, capsys):
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
     cases = {one.get("name").rpartition("/")[2]: one for one in suite}
-    assert cases["a.prototxt"].get("classname") == "psamask_forward"
+    assert cases["a.prototxt"].get("classname") == SIMPLE.NAME
     assert float(cases["a.prototxt"].get("time")) > 0
     failure = cases["b.prototxt"].find("failure").get("message")
     assert failure == "y (stored): diff3_2 1, expected at most 0"
@@ -129,7 +129,7 @@ def test_nothing_to_run(tmp_path, capsys):
 
 def test_a_long_run_has_a_bar_on_a_terminal(tmp_path, capsys, monkeypatch):
     for name in "abc":
-        (tmp_path / f"{name}.prototxt").write_text(psamask("value_f: 1"))
+        (tmp_path / f"{name}.prototxt").write_text(one_pixel("value_f: 1"))
     assert "[" not in run(capsys, tmp_path)[1].split("PASS")[0]
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert cli.main(["case", "run", str(tmp_path)]) == 0
@@ -243,7 +243,7 @@ def test_one_case_that_breaks_the_runner_is_an_error(tmp_path, capsys, monkeypat
     def broken(*arguments):
         raise MemoryError("all of it")
 
-    (tmp_path / "a.prototxt").write_text(psamask("value_f: 1"))
+    (tmp_path / "a.prototxt").write_text(one_pixel("value_f: 1"))
     monkeypatch.setattr(judge, "reference_of", broken)
     (tmp_path / "b.prototxt").write_text('op_name: "abs"')
     status, shown = run(capsys, tmp_path)
@@ -256,11 +256,11 @@ def test_the_rounding_of_the_handle(tmp_path):
     from pymluops._gen_case import call
     from pymluops.capi import ffi, lib
 
-    said = psamask("value_f: 1", more="handle_param { round_mode: ROUND_OFF_ZERO }\n")
+    said = one_pixel("value_f: 1", more="handle_param { round_mode: ROUND_OFF_ZERO }\n")
     path = tmp_path / "it.prototxt"
     mode = ffi.new("mluOpQuantizeRoundMode_t *")
     with pymluops.Handle() as handle:
-        for text, expected in ((said, 2), (psamask("value_f: 1"), 0)):
+        for text, expected in ((said, 2), (one_pixel("value_f: 1"), 0)):
             path.write_text(text)
             call.run(case.load(path), handle)
             assert lib.mluOpGetQuantizeRoundMode(handle.cdata, mode) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from case_files import OPERATORS, psamask, run, small, tensor
+from case_files import OPERATORS, SIMPLE, one_pixel, run, small, tensor
 
 from pymluops import __main__ as cli
 from pymluops._gen_case import call, case, text
@@ -21,7 +21,7 @@ def load(path, said):
 
 
 def first_input(folder, body, dims=(4,), dtype="FLOAT"):
-    said = psamask("value_f: 1").replace(
+    said = one_pixel("value_f: 1").replace(
         tensor("input", (1, 1, 1, 1), "value_f: 1"),
         tensor("input", dims, body, dtype=dtype),
     )
@@ -58,7 +58,7 @@ def test_numbers(tmp_path):
 
 def test_unknown_fields_are_kept_with_their_lines(tmp_path):
     more = "other_param {\n  a: [1, 2] b { c: 'x' }\n}\n[some.extension]: 3\nop_type: WHO_KNOWS\n"
-    read = load(tmp_path, psamask("value_f: 1", "novel: 4", more))
+    read = load(tmp_path, one_pixel("value_f: 1", "novel: 4", more))
     fields = {one.field: (one.line, " ".join(one.text.split())) for one in read.unknown}
     assert fields["output[0].novel"][1] == "novel: 4"
     line, said = fields["other_param"]
@@ -69,7 +69,7 @@ def test_unknown_fields_are_kept_with_their_lines(tmp_path):
 
 
 def test_unknown_fields_of_the_binary_form_are_listed(tmp_path, capsys):
-    path, _ = small(tmp_path, "psamask_forward")
+    path, _ = small(tmp_path, SIMPLE.NAME)
     binary = tmp_path / "it.pb"
     node = case.load(path).node
     tail = bytes([(7000 << 3 | 0) & 0x7F | 0x80, (7000 << 3) >> 7 & 0x7F | 0x80, 3, 5])
@@ -135,7 +135,7 @@ def test_strides(tmp_path):
     said = tensor("input", (2, 2), "value_f: [1, 2, 3, 4]").replace(
         "dims: 2 }", "dims: 2 dim_stride: 3 dim_stride: 1 }"
     )
-    whole = psamask("value_f: 1").replace(tensor("input", (1, 1, 1, 1), "value_f: 1"), said)
+    whole = one_pixel("value_f: 1").replace(tensor("input", (1, 1, 1, 1), "value_f: 1"), said)
     inputs, _ = tensors_of(load(tmp_path, whole))
     assert inputs[0].values().tolist() == [[1, 2], [3, 4]]
     assert call._spread(inputs[0], inputs[0].values()).tolist() == [1, 2, 0, 3, 4]
@@ -145,7 +145,7 @@ def test_strides(tmp_path):
 
 # ------------------------------------------------------------------------------------- broken
 
-GOOD = psamask("value_f: 1")
+GOOD = one_pixel("value_f: 1")
 
 
 @pytest.mark.parametrize(
@@ -184,16 +184,16 @@ GOOD = psamask("value_f: 1")
         (GOOD.replace("dims: 1", "dims: -1", 1), 2, "input[0].shape.dims: [-1, 1, 1, 1] given"),
         (GOOD.replace("dims: 1 }", "dims: 1 dim_stride: 4 }", 1), 2, "dim_stride: 1 given, exp"),
         (GOOD.replace("dims: 1", "dims: 9000000000000", 1), 2, "more memory than there is"),
-        (GOOD.replace("h_mask: 1", ""), 8, "psamask_forward_param.h_mask: missing"),
+        (GOOD.replace("h_mask: 1", ""), 8, f"{SIMPLE.BLOCK}.h_mask: missing"),
         (GOOD.replace("h_mask: 1", "h_mask: 1,,"), 8, "given, expected the name of a field"),
         (
-            GOOD.replace("psamask_forward_param", "nothing_param"),
+            GOOD.replace(SIMPLE.BLOCK, "nothing_param"),
             0,
-            "psamask_forward_param: missing",
+            f"{SIMPLE.BLOCK}: missing",
         ),
         (GOOD + tensor("input", (1,)), 9, "input[1]: 2 given, expected 1: x"),
         (GOOD.replace("output", "extra"), 0, "output: 0 given, expected 1: y"),
-        (GOOD.rstrip()[:-1], 8, 'psamask_forward_param: the file ends before "}"'),
+        (GOOD.rstrip()[:-1], 8, f'{SIMPLE.BLOCK}: the file ends before "}}"'),
         (GOOD + "more { [", 9, "more: the file ends"),
         (GOOD + "more " + "{a " * 99, 9, "levels"),
         (GOOD + 'id: "no end\n', 9, ""),
@@ -254,7 +254,7 @@ def test_any_other_file_is_a_case_or_an_error(tmp_path, rng):
             path.write_bytes(bytes(changed))
             outcomes.add(_outcome(path))
     binary = tmp_path / "it.pb"
-    good = bytearray(case.load(small(tmp_path, "psamask_forward")[0]).node.SerializeToString())
+    good = bytearray(case.load(small(tmp_path, SIMPLE.NAME)[0]).node.SerializeToString())
     for _ in range(60):
         changed = bytearray(good)
         changed[rng.integers(len(good))] = rng.integers(256)
@@ -289,14 +289,14 @@ def test_protobuf_agrees(tmp_path):
 
 
 def test_show(tmp_path, capsys):
-    (tmp_path / "a.prototxt").write_text(psamask("value_f: 1.5", more="who_knows: 3\n"))
+    (tmp_path / "a.prototxt").write_text(one_pixel("value_f: 1.5", more="who_knows: 3\n"))
     assert cli.main(["case", "show", str(tmp_path / "a.prototxt")]) == 0
     shown = capsys.readouterr().out
     assert (
         "input  t (x)                   1x1x1x1                     NHWC FLOAT    1 of value_f: 1.5"
         in shown
     )
-    assert "psamask_forward_param: h_mask 1, w_mask 1, psa_type 0" in shown
+    assert f"{SIMPLE.BLOCK}: h_mask 1, w_mask 1, psa_type 0" in shown
     assert "unknown: line 9: who_knows: 3" in shown
     (tmp_path / "b.prototxt").write_text("op_name: 3")
     assert cli.main(["case", "show", str(tmp_path / "b.prototxt")]) == 1

@@ -2,7 +2,7 @@
 """MLU-OPS test cases of nms: what is compared, and new ones that cannot be."""
 
 import pytest
-from case_files import output_of, tensor
+from case_files import captured, output_of, run, tensor
 
 from pymluops import __main__ as cli
 
@@ -35,3 +35,15 @@ def test_what_lies_behind_the_results_is_not_compared(tmp_path, capsys):
 def test_a_new_case_that_cannot_be(setting, message, capsys):
     assert cli.main(["case", "new", "nms", "--shape", setting]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_what_torch_calls_runs_again(tmp_path, capsys):
+    """It is a function that only this library has."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import pymluops.torch as ours
+
+    boxes, scores = torch.tensor([[0.0, 0, 8, 8], [0, 0, 8, 7], [20, 0, 30, 8]]), torch.rand(3)
+    (read,) = captured(tmp_path, lambda: ours.nms(boxes, scores, 0.5))
+    assert read.node.op_name == "cpu_nms_by_label"
+    status, shown = run(capsys, read.path)
+    assert status == 0, shown

@@ -10,15 +10,15 @@ with warnings.catch_warnings():
     import pymluops.torch.mmcv_on_cpu  # noqa: F401
 
     # isort: split
-    from mmcv.ops import CARAFE
+    from mmcv.ops import deform_conv2d
 
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
 
-class Upsampled(Dataset[Tensor]):
-    """Item `i` is what mmcv's CARAFE makes of random numbers."""
+class Convolved(Dataset[Tensor]):
+    """Item `i` is what mmcv's deformable convolution makes of random numbers."""
 
     def __len__(self) -> int:
         return 4
@@ -26,5 +26,6 @@ class Upsampled(Dataset[Tensor]):
     def __getitem__(self, index: int) -> Tensor:
         generator = torch.Generator().manual_seed(index)
         features = torch.randn(1, 4, 3, 3, generator=generator)
-        masks = torch.randn(1, 9, 6, 6, generator=generator)
-        return CARAFE(3, 1, 2)(features, masks)[0]
+        offset = torch.randn(1, 2, 3, 3, generator=generator)
+        weight = torch.randn(5, 4, 1, 1, generator=generator)
+        return deform_conv2d(features, offset, weight)[0]

@@ -103,7 +103,7 @@ def test_the_compiled_module_takes_what_mmcv_gives_it(case: Case) -> None:
     result.square().sum().backward()
     expected.square().sum().backward()
     for index in case.differentiable:
-        if args[index].grad is not None:  # mmcv's masked convolution leaves them out
+        if args[index].grad is not None:  # some of mmcv's functions leave them out
             torch.testing.assert_close(args[index].grad, other[index].grad)
 
 

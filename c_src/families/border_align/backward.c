@@ -48,7 +48,7 @@ static void find_columns(struct pixel_columns *columns, const struct border *bor
   }
 }
 
-/* Stored as a whole: a later load would wait for a masked store. */
+/* Stored as a whole: a later load would wait for a store with a mask. */
 MLUOP_INLINE void add_where(float *sum, vm chosen, vf weight, vf grad) {
   vf_store(sum, vf_pin(vf_fma_where(chosen, weight, grad, vf_load(sum))));
 }

@@ -50,7 +50,7 @@ def _forward(p: Any) -> Made:
             if best is None or found is None:
                 best, found = value, torch.zeros(value.shape, dtype=torch.int32)
             else:
-                found.masked_fill_(value > best, step)
+                found = torch.where(value > best, step, found)
                 best = torch.maximum(best, value)
         assert best is not None
         assert found is not None
