@@ -1,40 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the figures of `pymluops bench --json` into docs/performance.md and docs/images/speed.svg.
+"""Writes the figures of `pymluops bench --json` into the documentation.
 
 pymluops bench --json results.json
-python benchmarks/performance_page.py results.json      keeps them as docs/performance.json, too
-python benchmarks/performance_page.py                   writes the page of docs/performance.json
+python benchmarks/performance_page.py results.json      keeps them in benchmarks/figures, too
+python benchmarks/performance_page.py                   writes the pages of what is kept
+
+docs/performance.md gets what the machine can do, the page of each family its figures, and
+docs/images/speed.svg the first size of each operator.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
+from pymluops import _families
 from pymluops.bench import _charts, _cli, _report
 from pymluops.bench._report import Results, Row
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE, FIGURES, CHART = DOCS / "performance.md", DOCS / "performance.json", DOCS / "images/speed.svg"
+ROOT = Path(__file__).resolve().parents[1]
+FIGURES, PAGES = ROOT / "benchmarks/figures", ROOT / "docs/operators"
+PAGE, CHART = ROOT / "docs/performance.md", ROOT / "docs/images/speed.svg"
 BEGIN = "<!-- figures: python benchmarks/performance_page.py -->\n"
 END = "<!-- end of figures -->\n"
 
 
-def with_figures(page: str, results: Results) -> str:
+def kept() -> Results:
+    """The results in benchmarks/figures: the machine, and the cases of each family."""
+    results = _cli.read(FIGURES / "machine.json")
+    for path in sorted(FIGURES.glob("*.json")):
+        if path.stem != "machine":
+            results["cases"] += json.loads(path.read_text())
+    return results
+
+
+def of_families(results: Results) -> Iterator[tuple[str, Results]]:
+    """Each family, and the results with its cases alone."""
+    for family, bench in _families.parts("bench"):
+        names = {case.name for case in bench.CASES}
+        rows = [row for row in results["cases"] if row["name"] in names]
+        yield family, {**results, "cases": rows}
+
+
+def files(results: Results) -> dict[Path, str]:
+    """What is written, by its path."""
+    machine = {**results, "cases": []}
+    found = {FIGURES / "machine.json": _cli.dumps(machine), CHART: _charts.speed(results)}
+    found[PAGE] = with_figures(PAGE, of_machine(results))
+    for family, part in of_families(results):
+        found[FIGURES / f"{family}.json"] = _cli.dumps(part["cases"])
+        page = PAGES / f"{family}.md"
+        found[page] = with_figures(page, of_operators(part))
+    return found
+
+
+def with_figures(path: Path, tables: str) -> str:
     """The page with the tables as they are now."""
-    head, _, rest = page.partition(BEGIN)
+    head, _, rest = path.read_text().partition(BEGIN)
     if not rest:
-        raise ValueError(f"{PAGE} has no line {BEGIN.strip()}")
-    return f"{head}{BEGIN}\n{tables(results)}\n{END}{rest.partition(END)[2]}"
+        raise ValueError(f"{path} has no line {BEGIN.strip()}")
+    return f"{head}{BEGIN}\n{tables}\n{END}{rest.partition(END)[2]}"
 
 
-def tables(results: Results) -> str:
+def of_machine(results: Results) -> str:
+    """Where it was measured, and what is possible there."""
     machine = results["machine"]
     facts = ", ".join(f"{name} {value}" for name, value in machine.items() if name != "load before")
     noise = "".join(f"\n\n{line}" for line in _report.disturbed(results) if line)
-    parts = [f"Measured with: {facts}.{noise}", _limits(results), _networks(results)]
-    parts += [_instruction_sets(results), _sizes(results)]
-    return "\n".join(parts)
+    return f"Measured with: {facts}.{noise}\n{_limits(results)}"
+
+
+def of_operators(results: Results) -> str:
+    """What the operators of a family take."""
+    return "\n".join([_networks(results), _instruction_sets(results), _sizes(results)]).lstrip("\n")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -116,13 +156,12 @@ def _sizes(results: Results) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("results", nargs="?", type=Path, default=FIGURES)
-    results = _cli.read(parser.parse_args().results)
-    FIGURES.write_text(_cli.dumps(results))
-    PAGE.write_text(with_figures(PAGE.read_text(), results))
-    CHART.parent.mkdir(exist_ok=True)
-    CHART.write_text(_charts.speed(results))
-    print(f"written: {FIGURES}, {PAGE}, {CHART}")
+    parser.add_argument("results", nargs="?", type=Path)
+    path = parser.parse_args().results
+    FIGURES.mkdir(exist_ok=True)
+    for name, text in files(kept() if path is None else _cli.read(path)).items():
+        name.write_text(text)
+        print(f"written: {name}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/performance.md and its picture say what docs/performance.json has."""
+"""The pages and the picture say what benchmarks/figures has."""
 
 import importlib.util
 import re
@@ -9,7 +9,7 @@ import pytest
 from bench_results import results
 
 from pymluops._cases import small_calls
-from pymluops.bench import _charts, _cli
+from pymluops.bench import _charts
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "run python benchmarks/performance_page.py"
@@ -25,17 +25,14 @@ def page():
     return module
 
 
-def test_page_and_picture_are_current(page):
-    found = _cli.read(page.FIGURES)
-    written = page.PAGE.read_text()
-    assert page.with_figures(written, found) == written, COMMAND
-    assert page.CHART.read_text() == _charts.speed(found), COMMAND
-    assert page.FIGURES.read_text() == _cli.dumps(found), COMMAND
+def test_pages_and_picture_are_current(page):
+    for path, text in page.files(page.kept()).items():
+        assert path.read_text() == text, f"{path}: {COMMAND}"
 
 
 def test_every_operator_is_in_the_figures(page):
     """Beside both peers, and with every instruction set of the machine."""
-    found = _cli.read(page.FIGURES)
+    found = page.kept()
     assert not found["quick"]
     rows = [row for row in found["cases"] if row["group"] == "networks"]
     shown = {row["name"].partition("/")[0] for row in rows}
@@ -48,24 +45,28 @@ def test_every_operator_is_in_the_figures(page):
         assert first["left out"] == []
 
 
-def test_figures_by_hand(page, monkeypatch):
-    text = f"before\n{page.BEGIN}old\n{page.END}after\n"
-    made = page.with_figures(text, results())
+def test_figures_by_hand(page, tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(f"before\n{page.BEGIN}old\n{page.END}after\n")
+    made = page.with_figures(path, page.of_operators(results()))
     assert made.startswith("before\n")
     assert made.endswith(f"{page.END}after\n")
     assert "old" not in made
-    assert page.with_figures(made, results()) == made
+    path.write_text(made)
+    assert page.with_figures(path, page.of_operators(results())) == made
     row = re.search(r"\| thing_forward 64 .*", made)[0]
     cells = [cell.strip() for cell in row.split("|")[2:-1]]
     times = ["1.00", "0.990 to 1.01", "50%", "2.00", "-"]
     assert cells == [*times, "5.0x (5.00 ms)", "2.0x (2.00 ms)"]
-    assert "| wide | 1 | 2 |" in made
-    assert "| 1 MiB | 1 | 4 | 2 | 1 |" in made
     assert "| thing_forward | 64 50%, 8 50% |" in made
-    assert "DISTURBED" not in made
+    machine = page.of_machine(results())
+    assert "| wide | 1 | 2 |" in machine
+    assert "| 1 MiB | 1 | 4 | 2 | 1 |" in machine
+    assert "DISTURBED" not in machine
     noisy = results(spread=0.2)
-    assert "DISTURBED: 2 of 4 times" in page.with_figures(text, noisy)
+    assert "DISTURBED: 2 of 4 times" in page.of_machine(noisy)
     assert "DISTURBED by other programs" in _charts.speed(noisy)
     assert "DISTURBED" not in _charts.speed(results())
+    path.write_text("a page without the mark")
     with pytest.raises(ValueError, match="has no line"):
-        page.with_figures("a page without the mark", results())
+        page.with_figures(path, "")

@@ -158,8 +158,13 @@ PLACES = (
     ),
     Place(
         "docs/operators/thing.md",
-        "formula, picture, shapes, examples in Python and C, special cases, statuses",
-        (r"`CNAME`", r"\bPYNAME\b"),
+        "formula, picture, shapes, examples in Python and C, special cases, statuses, speed",
+        (r"`CNAME`", r"\bPYNAME\b", r"<!-- figures: "),
+    ),
+    Place(
+        "benchmarks/figures/thing.json",
+        "what was measured, written by `benchmarks/performance_page.py`",
+        (r'"PYNAME\b',),
     ),
     Place("docs/python.md", "a row in the table", (r"`PYNAME`",)),
     Place("examples/c/*.c*", "a program, as for the accelerator", (r"\bCNAME\(",)),
