@@ -261,7 +261,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
  * @param labels_desc      [n], int32; NULL: all boxes have the same label.
  * @param labels           The labels; NULL if labels_desc is NULL.
  * @param output_desc      [L], int32 or uint32, with room as for mluOpNms.
- * @param output           Receives the indices, from the highest score at selection to the lowest.
+ * @param output           Receives the indices. Each time, the box with the highest score that is
+ *                         left is selected.
  * @param scores_desc      [L], float; NULL: no scores.
  * @param scores           Receives the scores at selection; NULL if scores_desc is NULL. The rest
  *                         of the tensor is untouched.

@@ -145,8 +145,21 @@ def test_other_refusals() -> None:
         ours.soft_nms(boxes, scores, method="hard")
     with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
         ours.batched_nms(boxes, scores, scores.long(), {"type": "nms_rotated"})
-    with pytest.raises(ValueError, match=r"labels has shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"batched_nms: idxs has shape \(2,\), expected \(60,\)"):
         ours.batched_nms(boxes, scores, torch.zeros(2).long(), {"iou_threshold": 0.5})
+    for config, kind, text in (
+        ("nms", TypeError, "nms_cfg is 'nms', expected a dict or None"),
+        ({"type": "nms"}, TypeError, "nms_cfg has no 'iou_threshold'"),
+        (
+            {"iou_threshold": 0.5, "sigma": 1},
+            TypeError,
+            "nms_cfg has 'sigma', expected only iou_th",
+        ),
+        ({"type": "soft_nms", "iou": 0.5}, TypeError, "nms_cfg has 'iou', expected only iou_thres"),
+        ({"type": "soft_nms", "method": "hard"}, ValueError, "method is 'hard', expected one of n"),
+    ):
+        with pytest.raises(kind, match=f"batched_nms: {text}"):
+            ours.batched_nms(boxes, scores, torch.zeros(60).long(), config)  # type: ignore[arg-type]
     with pytest.raises(NotImplementedError, match="vmap is not supported"):
         torch.vmap(lambda b: ours.nms(b, scores, 0.5))(torch.stack([boxes, boxes]))
 
@@ -212,6 +225,15 @@ def test_batched_nms_is_that_of_each_class_merged(kind: str) -> None:
     assert dets[:, 4].tolist() == [-score for score, _ in sorted(rows)]
     assert torch.equal(dets[:, :4], boxes[keep])
     assert config == {"type": kind, "iou_threshold": 0.4, "split_thr": 10}
+
+
+@pytest.mark.parametrize(
+    "idxs", [torch.tensor([0, 2**32, 0]), torch.tensor([0.25, 0.75, 0.25]), torch.tensor([1, 0, 1])]
+)
+def test_classes_of_any_numbers_are_told_apart(idxs: Tensor) -> None:
+    boxes, scores = torch.tensor([[0.0, 0, 1, 1]]).repeat(3, 1), torch.tensor([0.5, 0.25, 0.75])
+    dets, keep = ours.batched_nms(boxes, scores, idxs, {"iou_threshold": 0.5})
+    assert (keep.tolist(), dets[:, 4].tolist()) == ([2, 1], [0.75, 0.25])
 
 
 def test_batched_nms_with_other_configurations() -> None:

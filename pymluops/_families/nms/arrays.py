@@ -8,7 +8,7 @@ from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, overlo
 
 import numpy as np
 
-from pymluops._arguments import ABSENT
+from pymluops._arguments import ABSENT, Tensor
 from pymluops._call import Call
 from pymluops._handle import Handle
 from pymluops._tensor import FLOAT, INT32, Array, ArrayLike
@@ -127,7 +127,7 @@ def nms(
     function = "mluOpCpuNmsByLabel" if return_scores else "mluOpNms"
     call = Call(function, handle, Layout.ARRAY, _NAMES)
     settings = (iou_threshold, score_threshold, max_output_size, offset, sigma)
-    return _run(call, (boxes, scores, None), settings, (method, box_mode), return_scores)
+    return _run(call, (boxes, scores, ABSENT), settings, (method, box_mode), return_scores)
 
 
 def batched_nms(
@@ -147,9 +147,9 @@ def batched_nms(
 ) -> Any:
     """Select boxes as `nms` does, separately for each label.
 
-    Boxes of different labels do not affect each other. The results of all labels are sorted
-    together, from the highest score to the lowest; of boxes with equal scores, the one with the
-    lower index comes first.
+    Boxes of different labels do not affect each other. The results of all labels are merged: the
+    next one is that with the highest score; of equal scores, the one with the lower index.
+    (Negative scores grow when they decay. The results of each label stay in their order.)
 
     Parameters
     ----------
@@ -193,14 +193,18 @@ def batched_nms(
 
 def _run(
     call: Call,
-    arrays: tuple[ArrayLike, ArrayLike, ArrayLike | None],
+    arrays: tuple[ArrayLike, ArrayLike, ArrayLike | Tensor],
     settings: tuple[Any, ...],
     words: tuple[str, str],
     return_scores: bool,
 ) -> Any:
     scores = call.input("scores", arrays[1], ndim=1)
     boxes = call.rois("boxes", arrays[0])
-    labels = ABSENT if arrays[2] is None else call.input("labels", arrays[2], 1, INT32)
+    if boxes.shape[1] != 4:  # C has boxes of seven numbers, too
+        call.refuse("boxes", f"dim 1 is {boxes.shape[1]}, expected 4 numbers for each box")
+    labels = arrays[2]
+    if not isinstance(labels, Tensor):
+        labels = call.input("labels", labels, 1, INT32)
     parameters = _parameters(call, settings, words)
     call.flag("return_scores", return_scores)
     room = (min(boxes.shape[0], parameters[2]),)

@@ -18,12 +18,18 @@ from pymluops.torch._operators import define
 from pymluops.torch._tensors import Spec, check_dims, check_extents, require, spec, wide_dtype
 
 _METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
+#: What the configuration of batched_nms may have.
+_OPTIONS = {
+    "nms": ("iou_threshold", "offset", "score_threshold", "max_num"),
+    "soft_nms": ("iou_threshold", "sigma", "min_score", "method", "offset", "max_num"),
+}
 _NO_LIMIT = 2**31 - 1
 
 # ------------------------------------------------------------------------------- the operator
 
 
-def _check(op: str, boxes: Spec, scores: Spec, labels: Spec | None) -> None:
+def _check(boxes: Spec, scores: Spec, labels: Spec | None) -> None:
+    op = "nms" if labels is None else "batched_nms"
     check_dims(op, "boxes", boxes, "n, 4")
     check_dims(op, "scores", scores, "n")
     require(boxes[0][1] == 4, lambda: f"{op}: boxes has shape {tuple(boxes[0])}, expected (n, 4)")
@@ -31,9 +37,9 @@ def _check(op: str, boxes: Spec, scores: Spec, labels: Spec | None) -> None:
     check_extents(op, "scores", scores, count, "(n,)")
     if labels is not None:
         if len(labels[0]) != 1:
-            message = f"{op}: labels has shape {tuple(labels[0])}, expected 1 dim (n)"
+            message = f"{op}: idxs has shape {tuple(labels[0])}, expected 1 dim (n)"
             raise ValueError(message)
-        check_extents(op, "labels", labels, count, "(n,)")
+        check_extents(op, "idxs", labels, count, "(n,)")
 
 
 def _select(
@@ -48,13 +54,21 @@ def _select(
     sigma: float,
 ) -> tuple[Tensor, Tensor]:
     given = None if labels is None else spec(labels)
-    _check("nms", spec(boxes), spec(scores), given)
+    _check(spec(boxes), spec(scores), given)
     if boxes.shape[0] == 0:
         return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=_wide(boxes, scores))
     parameters = (method, 0, max_num, iou_threshold, score_threshold, float(offset), sigma)
     wide = (boxes.to(_wide(boxes, scores)), scores.to(_wide(boxes, scores)))
-    kinds = None if labels is None else labels.to(torch.int32).contiguous()
+    kinds = None if labels is None else _as_int32(labels)
     return native.select(wide[0].contiguous(), wide[1].contiguous(), kinds, parameters)
+
+
+def _as_int32(labels: Tensor) -> Tensor:
+    """Return labels that are equal where the given ones are."""
+    kinds = labels.to(torch.int32)
+    if not torch.equal(kinds.to(labels.dtype), labels):  # fractions, or more than 32 bits
+        kinds = labels.unique(return_inverse=True)[1].to(torch.int32)
+    return kinds.contiguous()
 
 
 def _wide(boxes: Tensor, scores: Tensor) -> torch.dtype:
@@ -64,7 +78,7 @@ def _wide(boxes: Tensor, scores: Tensor) -> torch.dtype:
 def _select_fake(
     boxes: Tensor, scores: Tensor, labels: Tensor | None, *numbers: float
 ) -> tuple[Tensor, Tensor]:
-    _check("nms", spec(boxes), spec(scores), None if labels is None else spec(labels))
+    _check(spec(boxes), spec(scores), None if labels is None else spec(labels))
     count = torch.library.get_ctx().new_dynamic_size()
     return boxes.new_empty(count, dtype=torch.int64), boxes.new_empty(
         count, dtype=_wide(boxes, scores)
@@ -87,6 +101,13 @@ _nms = define(
     setup_context=_mark_results,
     backward=_no_gradients,
 )
+
+
+def _method(op: str, method: str) -> int:
+    if method not in _METHODS:
+        message = f"{op}: method is {method!r}, expected one of {', '.join(_METHODS)}"
+        raise ValueError(message)
+    return _METHODS[method]
 
 
 def _below(number: float, dtype: torch.dtype) -> float:
@@ -218,13 +239,11 @@ def soft_nms(
     inds : Tensor
         (k,), int64, their indices, from the highest score to the lowest.
     """
-    if method not in _METHODS:
-        message = f"soft_nms: method is {method!r}, expected one of {', '.join(_METHODS)}"
-        raise ValueError(message)
+    number = _method("soft_nms", method)
     boxes, scores, is_numpy = _as_tensors(boxes, scores)
     boxes, scores = boxes.detach(), scores.detach()
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
-    inds, now = _soft(boxes, scores, None, numbers, _METHODS[method])
+    inds, now = _soft(boxes, scores, None, numbers, number)
     dets = torch.cat((boxes[inds], now[:, None].to(boxes.dtype)), 1)
     return (dets.numpy(), inds.numpy()) if is_numpy else (dets, inds)  # type: ignore[return-value]
 
@@ -263,16 +282,31 @@ def batched_nms(
     if nms_cfg is None:
         scores, keep = scores.sort(descending=True)
         return torch.cat((boxes[keep], scores[:, None]), -1), keep
+    if not isinstance(nms_cfg, dict):
+        message = f"batched_nms: nms_cfg is {nms_cfg!r}, expected a dict or None"
+        raise TypeError(message)
     config = nms_cfg.copy()
     labels = None if config.pop("class_agnostic", class_agnostic) else idxs
     kind, _ = config.pop("type", "nms"), config.pop("split_thr", 0)
+    _check_options(kind, config)
     if kind == "nms":
         keep = _batched_hard(boxes, scores, labels, **config)
         return torch.cat((boxes[keep], scores[keep][:, None]), -1), keep
-    if kind == "soft_nms":
-        return _batched_soft(boxes, scores, labels, **config)
-    message = f"batched_nms: type is {kind!r}, expected 'nms' or 'soft_nms'"
-    raise ValueError(message)
+    return _batched_soft(boxes, scores, labels, **config)
+
+
+def _check_options(kind: str, config: dict[str, Any]) -> None:
+    if kind not in _OPTIONS:
+        message = f"batched_nms: type is {kind!r}, expected 'nms' or 'soft_nms'"
+        raise ValueError(message)
+    for option in config:
+        if option not in _OPTIONS[kind]:
+            expected = ", ".join(_OPTIONS[kind])
+            message = f"batched_nms: nms_cfg has {option!r}, expected only {expected}"
+            raise TypeError(message)
+    if kind == "nms" and "iou_threshold" not in config:
+        message = "batched_nms: nms_cfg has no 'iou_threshold'"
+        raise TypeError(message)
 
 
 def _batched_hard(
@@ -299,7 +333,8 @@ def _batched_soft(
     max_num: int = -1,
 ) -> tuple[Tensor, Tensor]:
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
-    keep, now = _soft(boxes.detach(), scores.detach(), labels, numbers, _METHODS[method])
+    number = _method("batched_nms", method)
+    keep, now = _soft(boxes.detach(), scores.detach(), labels, numbers, number)
     if max_num > 0:
         keep, now = keep[:max_num], now[:max_num]
     return torch.cat((boxes[keep], now[:, None].to(boxes.dtype)), -1), keep
