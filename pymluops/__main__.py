@@ -62,17 +62,30 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pymluops {_config.version}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    info = commands.add_parser("info", help="print versions, instruction set, threads and paths")
+    info = commands.add_parser(
+        "info",
+        help="print versions, instruction set, threads and paths",
+        description="Print versions, instruction set, threads and paths. Send this with every "
+        "report of a problem.",
+    )
     info.set_defaults(run=_info)
 
     selftest = commands.add_parser(
-        "selftest", help="compare every operator with its NumPy reference on this machine"
+        "selftest",
+        help="compare every operator with its NumPy reference on this machine",
+        description="Compare every operator with its NumPy reference, with each instruction set of "
+        "this machine. The exit status is 1 if one fails.",
     )
-    selftest.add_argument("--seed", type=seed, default=0, help="of the random inputs (default 0)")
+    selftest.add_argument(
+        "--seed", type=seed, default=0, help="seed of the random inputs (default 0)"
+    )
     selftest.set_defaults(run=_selftest)
 
     demo = commands.add_parser(
-        "demo", help="run every operator on a small image and draw what it does"
+        "demo",
+        help="run every operator on a small image and draw what it does",
+        description="Run every operator on a small image, print times and errors, and draw one "
+        "picture of the results.",
     )
     demo.add_argument(
         "output",
@@ -92,12 +105,16 @@ def _parser() -> argparse.ArgumentParser:
         purpose = purpose.replace("``", "")
         config.add_argument(f"--{name}", action="store_true", help=purpose)
     config.set_defaults(run=_print_config)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)  # whose usage an error shows
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         status = int(options.run(options))
         sys.stdout.flush()

@@ -22,7 +22,12 @@ operator with --shape NAME=VALUE; `pymluops case new OP --list` shows all names.
 
 def add(commands: Any) -> None:
     """Add the command to those of ``pymluops``."""
-    case = commands.add_parser("case", help="run, make and show MLU-OPS test cases")
+    case = commands.add_parser(
+        "case",
+        help="run, make and show MLU-OPS test cases",
+        description="Run, make and show MLU-OPS test cases. A test case is a file that contains "
+        "one call of an operator: shapes, parameters and, optionally, values.",
+    )
     actions = case.add_subparsers(required=True, metavar="action")
 
     run = actions.add_parser("run", help="run cases, and compare their results", description=_RUN)
@@ -63,6 +68,8 @@ def add(commands: Any) -> None:
         help="draw it, if there is a picture for its operator",
     )
     show.set_defaults(run=_show)
+    for action in actions.choices.values():
+        action.set_defaults(parser=action)
 
 
 def _guarded(

@@ -244,7 +244,7 @@ def test_output_that_does_not_fit(command):
 
 
 def test_help_is_plain_text(capsys):
-    for arguments in (["--help"], ["config", "--help"], ["selftest", "--help"]):
+    for arguments in (["--help"], ["config", "--help"], ["selftest", "--help"], ["case", "--help"]):
         with pytest.raises(SystemExit) as caught:
             cli.main(arguments)
         assert caught.value.code == 0
@@ -261,6 +261,24 @@ def test_wrong_commands():
         with pytest.raises(SystemExit) as caught:
             cli.main(arguments)
         assert caught.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["bench", "--threads", "2"], "bench"),
+        (["info", "now"], "info"),
+        (["case", "new", "thing", "--size=3"], "case new"),
+    ],
+)
+def test_an_unknown_option_shows_the_usage_of_its_command(arguments, command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"usage: pymluops {command} [-h]")
+    unknown = " ".join(arguments[1:] if command != "case new" else arguments[3:])
+    assert said.endswith(f"pymluops {command}: error: unrecognized arguments: {unknown}\n")
 
 
 PROGRAM = r"""
