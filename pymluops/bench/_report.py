@@ -56,8 +56,9 @@ def fastest_peer(row: Row, library: str) -> Row | None:
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a time to three digits."""
-    return f"{seconds * 1e3:#.3g}".rstrip(".")
+    """Return a time to three digits; from a second on, to milliseconds."""
+    time = seconds * 1e3
+    return f"{time:.0f}" if time >= 999.5 else f"{time:#.3g}".rstrip(".")
 
 
 def spread(way: Row) -> float:

@@ -11,7 +11,7 @@ from bench_results import results
 import pymluops
 from pymluops import __main__ as cli
 from pymluops._cases import small_calls
-from pymluops.bench import _limits, _peers, _run
+from pymluops.bench import _limits, _peers, _report, _run
 from pymluops.bench._call import Call, Library
 from pymluops.bench._case import all_cases
 from pymluops.bench._timing import Effort, measure
@@ -255,6 +255,12 @@ def test_wrong_options_are_refused_before_the_work(options, problem, capsys, mon
     assert problem in shown.err
     assert shown.err.startswith("pymluops bench: ")
     assert shown.out == ""
+
+
+def test_times_have_three_digits_and_no_exponent():
+    times = [1.2345e-6, 0.05, 0.9994, 0.9996, 1.27]
+    shown = ["0.00123", "50.0", "999", "1000", "1270"]
+    assert [_report.milliseconds(time) for time in times] == shown
 
 
 def test_names_are_listed(capsys):
