@@ -146,6 +146,10 @@ class Arguments:
         """Return two sizes, given by two arguments, or by one that is a number or a pair."""
         name, value = both
         if value is None:
+            for one, number in (first, second):
+                if number is None:
+                    advice = f"pass {first[0]} and {second[0]}, or {name}"
+                    raise bad_type(self.function, one, f"missing; {advice}")
             return self.integer(*first), self.integer(*second)
         for other, given in (first, second):
             if given is not default:

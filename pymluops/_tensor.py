@@ -82,9 +82,16 @@ def is_readable(array: Array, dtype: np.dtype[Any]) -> bool:
 def as_readable(function: str, name: str, array: Array, dtype: np.dtype[Any]) -> Array:
     """Return the aligned, contiguous copy of an array that C reads."""
     result = array.astype(dtype, order="C")
-    if dtype == INT32[0] and array.dtype.itemsize > 4 and not np.array_equal(result, array):
-        raise bad_value(function, name, f"number given that does not fit {dtype}")
+    if dtype == INT32[0] and array.dtype.itemsize > 4:
+        _check_fit(function, name, array, result == array, dtype)
     return result
+
+
+def _check_fit(function: str, name: str, array: Array, fits: Array, dtype: np.dtype[Any]) -> None:
+    """Raise for the first number that a dtype does not hold."""
+    if not fits.all():
+        number = array.flat[np.argmin(fits)]
+        raise bad_value(function, name, f"{number} given, which does not fit {dtype}")
 
 
 def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
@@ -156,8 +163,7 @@ def _from_list(function: str, name: str, value: Sequence[Any], dtypes: Dtypes) -
     with np.errstate(over="ignore"):
         result = array.astype(target)
     fits = result == array if target.kind == "i" else np.isfinite(result) == np.isfinite(array)
-    if not np.all(fits):
-        raise bad_value(function, name, f"number given that does not fit {target}")
+    _check_fit(function, name, array, fits, target)
     return result
 
 

@@ -80,6 +80,11 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
   if (length > 0) text->used += (size_t)length < room ? (size_t)length : room - 1;
 }
 
+static void add_layout(struct text *text, mluOpTensorLayout_t layout) {
+  if (layout == MLUOP_LAYOUT_NHWC) add(text, ", read as [N,H,W,C]");
+  if (layout == MLUOP_LAYOUT_NCHW) add(text, ", read as [N,C,H,W]");
+}
+
 /* "; input is [1,2,3,4], read as [N,H,W,C]: N=1, H=2, W=3, C=4": what was taken from a tensor. */
 static void add_tensor(struct text *text, const struct mluop_call *call, int tensor) {
   const struct mluOpTensorStruct *desc = call->tensors[tensor].desc;
@@ -89,8 +94,7 @@ static void add_tensor(struct text *text, const struct mluop_call *call, int ten
   const char *before = ": ";
   for (const char *letter = "NHWCABDEFGIJKLMOPQRSTUVXYZ"; *letter != '\0'; letter++) {
     if (call->letters_from[*letter - 'A'] != tensor + 1) continue;
-    if (*before == ':' && desc->layout == MLUOP_LAYOUT_NHWC) add(text, ", read as [N,H,W,C]");
-    if (*before == ':' && desc->layout == MLUOP_LAYOUT_NCHW) add(text, ", read as [N,C,H,W]");
+    if (*before == ':' && strchr("NHWC", *letter) != NULL) add_layout(text, desc->layout);
     add(text, "%s%c=%" PRId64, before, *letter, mluop_extent(call, *letter));
     before = ", ";
   }

@@ -37,7 +37,8 @@ def pair(
     if value is None:
         for other, number in (first, second):
             if number is None:
-                raise bad_type(function, other, "None given, expected an int")
+                advice = f"pass {first[0]} and {second[0]}, or {name}"
+                raise bad_type(function, other, f"missing; {advice}")
         return int(first[1] or 0), int(second[1] or 0)
     for other, number in (first, second):
         if number is not default:

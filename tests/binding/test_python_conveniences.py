@@ -28,7 +28,9 @@ def test_two_sizes_in_one(name):
             call.function(*arrays, **numbers, **{short: wrong})
     with pytest.raises(BadTypeError, match=f"{short}: 'two' given, expected an int"):
         call.function(*arrays, **numbers, **{short: "two"})
-    with pytest.raises(BadTypeError, match=f"{long[0]}: None given, expected an int"):
+    with pytest.raises(
+        BadTypeError, match=f"{long[0]}: missing; pass {long[0]} and {long[1]}, or {short}$"
+    ):
         call.function(*arrays, **numbers)
 
 
@@ -70,7 +72,9 @@ def test_int64_indices():
                 assert same(call(**{argument: list(base.astype(np.int64))}), call())
                 wrong = base.astype(np.int64)
                 wrong.flat[0] = 2**32
-                with pytest.raises(BadParamError, match=f"{argument}: number .* not fit int32"):
+                with pytest.raises(
+                    BadParamError, match=f"{argument}: 4294967296 given, which does not"
+                ):
                     call(**{argument: wrong})
 
 

@@ -39,5 +39,5 @@ def test_the_same_texts():
                 module.psamask_forward(x, psa_type=wrong, mask_size=3)
         with pytest.raises(ValueError, match="mask_size: given beside h_mask, expected one of"):
             module.psamask_forward(x, psa_type=0, h_mask=3, mask_size=3)
-        with pytest.raises(TypeError, match="h_mask: None given, expected an int"):
+        with pytest.raises(TypeError, match="h_mask: missing; pass h_mask and w_mask, or m"):
             module.psamask_forward(x, psa_type=0)

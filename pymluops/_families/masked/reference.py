@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from pymluops._families._stand_in import floats, pair, takes_one_image
 from pymluops._families.masked.positions import Positions, as_mask, check_mask, rows_and_columns
+from pymluops._scalars import c_int
 
 _Array = npt.NDArray[Any]
 
@@ -78,7 +79,7 @@ def masked_col2im_forward(
     mask = as_mask(name, mask_h_idx, mask_w_idx)
     if mask is not None and height is None and width is None:
         height, width = mask.shape[-2:]
-    height, width = pair(name, ("size", None), ("height", height), ("width", width))
+    height, width = c_int(name, "height", height), c_int(name, "width", width)
     if mask is not None:
         check_mask(name, mask, (*mask.shape[:-2], height, width))
         where = np.nonzero(mask[None] if mask.ndim == 2 else mask)
