@@ -147,34 +147,29 @@ static void prefetch_next(struct walk *w, struct tiles *t, struct carafe_span co
   const int64_t vectors = lanes > 0 ? carafe_div_up(item->groups * lanes, VL)
                                     : item->groups * carafe_div_up(item->length, VECTORS * VL);
   const int64_t windows = S == 1 && lanes == 0 ? carafe_div_up(count, PIXELS) : count * chunks;
-  const int64_t parts = carafe_div_up(carafe_ring_rows(a), carafe_sum_rows(w->args));
   const int64_t taps = (under.end - under.begin) * carafe_min(a->K, a->W);
-  const int64_t times = lanes > 0 ? carafe_max(1, taps / prefetch_taps(lanes)) : parts;
+  const int64_t times = lanes > 0 ? carafe_max(1, taps / prefetch_taps(lanes)) : 1;
   t->prefetched = carafe_div_up(w->prefetch.lines, vectors * windows * times);
 }
 
-/* Windows of the item's row, some rows after the other. */
+/* Windows of the item's row. */
 static void sum_segment(struct walk *w, struct tiles *t, struct carafe_span columns) {
   const struct carafe_shape *a = &w->args->shape;
   const struct carafe_span under = carafe_window(w->ring.item.row, a->K, a->H);
-  const int64_t most = carafe_sum_rows(w->args);
   prefetch_next(w, t, columns);
-  for (int64_t y = under.begin; y < under.end; y += most) {
-    t->begin = columns.begin;
-    t->end = columns.end;
-    t->row_count = carafe_min(most, under.end - y);
-    t->before = y > under.begin ? w->memory.totals : NULL;
-    t->after = y + t->row_count < under.end ? w->memory.totals : NULL;
-    t->ahead = y > under.begin ? NULL : &w->ring;
-    for (int64_t i = 0; i < t->row_count; i++) {
-      t->rows[i] = w->ring.floats + (y + i) % w->ring.slots * w->ring.pixel;
-    }
-    struct weights weights = pack_weights(&w->ring, w->memory.weights, columns, y, t->row_count);
-    if (w->args->plan.lanes > 0) {
-      sum_small_groups(w, t, &weights);
-    } else {
-      sum_windows(w, t, &weights);
-    }
+  t->begin = columns.begin;
+  t->end = columns.end;
+  t->row_count = under.end - under.begin;
+  t->ahead = &w->ring;
+  for (int64_t i = 0; i < t->row_count; i++) {
+    t->rows[i] = w->ring.floats + (under.begin + i) % w->ring.slots * w->ring.pixel;
+  }
+  struct weights weights = pack_weights(&w->ring, w->memory.weights, columns);
+  weights.first += (under.begin - w->ring.item.row + a->K / 2) * a->K;
+  if (w->args->plan.lanes > 0) {
+    sum_small_groups(w, t, &weights);
+  } else {
+    sum_windows(w, t, &weights);
   }
 }
 
@@ -191,8 +186,11 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                          .group = carafe_padded(args->plan.part),
                          .strip = -1};
   if (args->plan.lanes > 0) list_lanes(&w.small, a->C, args->plan.lanes);
-  struct tiles t = {
-      .K = a->K, .W = a->W, .column = w.ring.slots * w.ring.pixel, .output = &w.output};
+  struct tiles t = {.K = a->K,
+                    .W = a->W,
+                    .rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K),
+                    .column = w.ring.slots * w.ring.pixel,
+                    .output = &w.output};
   for (int64_t index = begin; index < end; index++) {
     const struct carafe_item item = carafe_item_at(a, &args->plan, index);
     if (item.row >= a->H) continue;

@@ -20,17 +20,6 @@ struct carafe_forward_args {
    sums of about this length. */
 enum { CARAFE_SUM_LENGTH = 128, CARAFE_FORWARD_K = 45 };
 
-/* Rows of a window that are summed at once. Groups of few channels add up two levels in registers.
- */
-static inline int64_t carafe_sum_rows(const struct carafe_forward_args *args) {
-  const int64_t K = args->shape.K;
-  return args->plan.lanes > 0 ? K : carafe_max(1, CARAFE_SUM_LENGTH / K);
-}
-
-static inline int carafe_sums_in_parts(const struct carafe_forward_args *args) {
-  return carafe_ring_rows(&args->shape) > carafe_sum_rows(args);
-}
-
 /* Rows that a ring holds: those under a window, and the one that is packed meanwhile. */
 static inline int64_t carafe_ring_slots(const struct carafe_shape *shape) {
   return carafe_min(shape->K + 1, shape->H);
@@ -39,27 +28,23 @@ static inline int64_t carafe_ring_slots(const struct carafe_shape *shape) {
 /* Floats for the weights of the windows of a row that are done together, about. */
 enum { CARAFE_PACKED_WEIGHTS = 1 << 14 };
 
-/* Weights of a pixel that are used together. */
 static inline int64_t carafe_pixel_weights(const struct carafe_forward_args *args) {
-  const struct carafe_shape *a = &args->shape;
-  return args->plan.groups * carafe_min(a->K, carafe_sum_rows(args)) * a->K;
+  return args->plan.groups * args->shape.K * args->shape.K;
 }
 
 static inline int64_t carafe_segment(const struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
-  const int64_t pixels = a->S * a->S, weights = pixels * carafe_pixel_weights(args);
+  const int64_t weights = a->S * a->S * carafe_pixel_weights(args);
   int64_t most = CARAFE_SEGMENT;
-  if (carafe_sums_in_parts(args)) most = carafe_max(CARAFE_TILE, most / pixels);
   if (args->pack_weights || args->plan.lanes > 0)
     most = carafe_min(most, CARAFE_PACKED_WEIGHTS / weights);
   return a->S == 1 ? carafe_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE)
                    : carafe_max(1, most);
 }
 
-/* Scratch memory of a thread: packed rows, packed weights of a segment, and its sums where they are
-   made in parts. */
+/* Scratch memory of a thread: packed rows, packed weights of a segment. */
 struct carafe_forward_memory {
-  float *ring, *weights, *totals;
+  float *ring, *weights;
 };
 
 /* Floats after the weights of a segment that groups of few channels may read: of the groups that
@@ -78,7 +63,6 @@ static inline struct carafe_forward_memory carafe_lay_out(const struct carafe_fo
       arena, carafe_ring_slots(a) * carafe_ring_columns(a, &args->plan) * pixel, sizeof(float));
   memory.weights =
       mluop_take(arena, args->pack_weights || args->plan.lanes > 0 ? weights : 0, sizeof(float));
-  memory.totals = mluop_take(arena, carafe_sums_in_parts(args) ? pixels * pixel : 0, sizeof(float));
   return memory;
 }
 

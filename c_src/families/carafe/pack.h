@@ -133,22 +133,18 @@ struct weights {
   int64_t row, pixel, group; /* row: to the next row of output pixels */
 };
 
-/* `count` weights of each of the item's groups, of `pixels` pixels of a row from element `at` of
-   the mask on. Returns where they end. */
+/* The weights of the item's groups, of `pixels` pixels of a row from element `at` of the mask on.
+   Returns where they end. */
 static inline float *pack_row_weights(const struct ring *ring, float *to, int64_t at,
-                                      int64_t pixels, int64_t count) {
+                                      int64_t pixels) {
   const struct carafe_shape *a = &ring->args->shape;
-  const void *mask = ring->args->mask;
-  const int64_t taps = a->K * a->K, groups = ring->item.groups;
-  if (count == taps && groups == a->G) {
-    carafe_pack_tight(to, mask, at, pixels * groups * taps, a->is_half);
-    return to + pixels * groups * taps;
+  const int64_t pixel = a->G * a->K * a->K, run = ring->item.groups * a->K * a->K;
+  if (run == pixel) {
+    carafe_pack_tight(to, ring->args->mask, at, pixels * run, a->is_half);
+    return to + pixels * run;
   }
-  const int64_t runs = count == taps ? 1 : groups, run = count == taps ? groups * taps : count;
-  for (int64_t i = 0; i < pixels; i++, at += a->G * taps) {
-    for (int64_t g = 0; g < runs; g++, to += run) {
-      carafe_pack_tight(to, mask, at + g * taps, run, a->is_half);
-    }
+  for (int64_t i = 0; i < pixels; i++, at += pixel, to += run) {
+    carafe_pack_tight(to, ring->args->mask, at, run, a->is_half);
   }
   return to;
 }
@@ -157,7 +153,7 @@ static inline float *pack_row_weights(const struct ring *ring, float *to, int64_
    [y, y + rows). Small groups may read beyond the last of a pixel: those at the end of the mask are
    packed. */
 static inline struct weights pack_weights(const struct ring *ring, float *memory,
-                                          struct carafe_span columns, int64_t y, int64_t rows) {
+                                          struct carafe_span columns) {
   const struct carafe_forward_args *args = ring->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_item *item = &ring->item;
@@ -166,20 +162,14 @@ static inline struct weights pack_weights(const struct ring *ring, float *memory
   const int64_t pixels = (columns.end - columns.begin) * S;
   const int64_t at = (pixel * a->G + item->group) * taps;
   const int64_t end = at + (S - 1) * row + ((pixels - 1) * a->G + groups) * taps;
-  const int64_t tap = (y - item->row + a->K / 2) * a->K;
   const int small = args->plan.lanes > 0, safe = end + carafe_overread(a) <= a->N * a->H * S * row;
   if (!args->pack_weights && (safe || !small)) {
-    return (struct weights){(const float *)args->mask + at + tap, row, a->G * taps, taps};
+    return (struct weights){(const float *)args->mask + at, row, a->G * taps, taps};
   }
-  const int parts = a->K > carafe_sum_rows(args);
-  const int64_t count = parts ? rows * a->K : taps;
   float *to = memory;
-  for (int64_t u = 0; u < S; u++) {
-    to = pack_row_weights(ring, to, at + u * row + (parts ? tap : 0), pixels, count);
-  }
+  for (int64_t u = 0; u < S; u++) to = pack_row_weights(ring, to, at + u * row, pixels);
   if (small) memset(to, 0, (size_t)carafe_overread(a) * sizeof(float));
-  return (struct weights){memory + (parts ? 0 : tap), pixels * groups * count, groups * count,
-                          count};
+  return (struct weights){memory, pixels * groups * taps, groups * taps, taps};
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_PACK_H_ */

@@ -19,15 +19,14 @@ struct tiles {
   int64_t begin, end, step;
   int64_t K, W;                        /* of a window; columns of the map */
   const float *rows[CARAFE_FORWARD_K]; /* packed, under the windows */
-  int64_t row_count, base, column;     /* floats to the channels at column 0, and to the next */
-  const float *weights;                /* of the first tile's first pixel, from the first row on */
+  int64_t row_count, rows_at_once;
+  int64_t base, column; /* floats to the channels at column 0, and to the next */
+  const float *weights; /* of the first tile's first pixel, from the first row on */
   int64_t weights_step, weights_of[PIXELS]; /* to the next tile, to the pixels of a tile */
   int64_t at, at_step, at_of[PIXELS];       /* elements of the output, as those */
   int64_t channel, length;                  /* channels; the last vector may be partial */
-  const float *before;                      /* NULL, or the sums over the rows that came before */
-  float *after;              /* NULL, or where these are kept for those that come after */
-  struct ring *ahead;        /* NULL, or what is packed between tiles */
-  struct prefetch *prefetch; /* and so many lines are prefetched */
+  struct ring *ahead;                       /* NULL, or what is packed between tiles */
+  struct prefetch *prefetch;                /* and so many lines are prefetched */
   int64_t prefetched;
   const struct output *output;
 };
@@ -65,7 +64,7 @@ MLUOP_INLINE struct columns columns_under(const struct tiles *t, int64_t j, int 
 /* All rows under a tile. Of the K + last columns, column u < last is seen by the pixels 0..u, and
    column K + u by those from u + 1 on. */
 MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const float *weights,
-                           int64_t j, int pixels, int neighbours, int vectors) {
+                           int64_t j, int64_t y, int pixels, int neighbours, int vectors) {
   const int all = pixels - 1, last = neighbours ? all : 0;
   const struct columns columns = columns_under(t, j, last), *under = &columns;
   __asm__("" : "+r"(under)); /* what each row needs stays in memory, what each tap needs does not */
@@ -74,8 +73,9 @@ MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     w[e] = mluop_pin_pointer(weights + t->weights_of[e] - (neighbours ? e : 0));
   }
-  int64_t tap = under->begin;
-  for (int64_t i = 0; i < t->row_count; i = mluop_pin(i + 1)) {
+  int64_t tap = y * t->K + under->begin;
+  const int64_t stop_row = carafe_min(y + t->rows_at_once, t->row_count);
+  for (int64_t i = y; i < stop_row; i = mluop_pin(i + 1)) {
     mluop_reload();
     const float *x = t->rows[i] + under->offset;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
@@ -99,17 +99,26 @@ MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const
   }
 }
 
-/* Two-level sum: adds the sums over the rows before, and keeps these for those after. */
-MLUOP_INLINE void add_totals(vf sum[PIXELS][VECTORS], struct tiles *t, int pixels, int vectors) {
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
-      const int64_t at = (e * vectors + v) * VL;
-      if (t->before != NULL) sum[e][v] = sum[e][v] + vf_load(t->before + at);
-      if (t->after != NULL) vf_store(t->after + at, sum[e][v]);
+/* The sums of a tile. Long ones are made in two levels, some rows of the windows at a time. */
+MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const float *weights,
+                           int64_t j, int pixels, int neighbours, int vectors) {
+  float totals[PIXELS][VECTORS][VL];
+  int64_t y = 0;
+  do {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+        if (y > 0) vf_store(totals[e][v], sum[e][v]);
+        sum[e][v] = vf_set(0.0f);
+      }
     }
-  }
-  if (t->before != NULL) t->before += pixels * vectors * VL;
-  if (t->after != NULL) t->after += pixels * vectors * VL;
+    add_rows(sum, t, weights, j, y, pixels, neighbours, vectors);
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+        if (y > 0) sum[e][v] = vf_load(totals[e][v]) + sum[e][v];
+      }
+    }
+    y += t->rows_at_once;
+  } while (y < t->row_count);
 }
 
 MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vectors) {
@@ -117,15 +126,9 @@ MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vec
   int64_t at = t->at;
   for (int64_t j = t->begin; j < t->end; j += t->step) {
     vf sum[PIXELS][VECTORS];
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
-    }
     prefetch_lines(t->prefetch, t->prefetched);
-    add_rows(sum, t, weights, j, pixels, neighbours, vectors);
-    if (t->before != NULL || t->after != NULL) add_totals(sum, t, pixels, vectors);
-    if (t->after == NULL) {
-      store_sums(sum, t->output, at, t->at_of, t->channel, t->length, pixels, vectors);
-    }
+    sum_rows(sum, t, weights, j, pixels, neighbours, vectors);
+    store_sums(sum, t->output, at, t->at_of, t->channel, t->length, pixels, vectors);
     if (t->ahead != NULL) pack_ahead(t->ahead, t->step);
     weights += t->weights_step;
     at += t->at_step;
