@@ -13,8 +13,8 @@
                              outside [0, VL)
      ..._joined(n, a, b)     lanes below n at a, the others at b; nothing else there is touched
      vf_transpose(rows)      a VL x VL matrix
-     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_store_fours likewise;
-                             vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
+     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_transpose_fours(rows):
+                             of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
      vf_load_pairs(p, q)     of VL elements of 2 bytes each: p[0], q[0], p[1], q[1] and so on

@@ -107,10 +107,6 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
 MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + step), 1);
 }
-MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
-  _mm_storeu_ps(p, _mm256_castps256_ps128(v));
-  _mm_storeu_ps(p + step, _mm256_extractf128_ps(v, 1));
-}
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   const vf t0 = _mm256_unpacklo_ps(rows[0], rows[1]), t1 = _mm256_unpackhi_ps(rows[0], rows[1]);
   const vf t2 = _mm256_unpacklo_ps(rows[2], rows[3]), t3 = _mm256_unpackhi_ps(rows[2], rows[3]);

@@ -122,12 +122,6 @@ MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   const __m512 three = _mm512_insertf32x4(two, _mm_loadu_ps(p + 2 * step), 2);
   return _mm512_insertf32x4(three, _mm_loadu_ps(p + 3 * step), 3);
 }
-MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
-  _mm_storeu_ps(p, _mm512_castps512_ps128(v));
-  _mm_storeu_ps(p + step, _mm512_extractf32x4_ps(v, 1));
-  _mm_storeu_ps(p + 2 * step, _mm512_extractf32x4_ps(v, 2));
-  _mm_storeu_ps(p + 3 * step, _mm512_extractf32x4_ps(v, 3));
-}
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   const vf t0 = _mm512_unpacklo_ps(rows[0], rows[1]), t1 = _mm512_unpackhi_ps(rows[0], rows[1]);
   const vf t2 = _mm512_unpacklo_ps(rows[2], rows[3]), t3 = _mm512_unpackhi_ps(rows[2], rows[3]);

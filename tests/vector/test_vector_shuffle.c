@@ -58,23 +58,6 @@ static void runs_of_four_are_loaded(void) {
   }
 }
 
-static void runs_of_four_are_stored(void) {
-  for (int k = 0; k < 2 * STEPS; k++) {
-    const int64_t step = steps[k / 2];
-    const struct room room = room_clean(0);
-    float *p = (void *)place(room, FOURS, step, 4, k % 2);
-    float lanes[VL];
-    fill(lanes, VL);
-    vf_store_fours(p, step, vf_load(lanes));
-    for (int i = 0; i < VL; i++) {
-      float *at = &p[i / 4 * step + i % 4];
-      CHECK(same_bits(lanes[i], *at));
-      memset(at, 0xa5, sizeof(*at)); /* as room_clean left it */
-    }
-    CHECK(room_only(room, p, 0));
-  }
-}
-
 /* Runs that are there once, twice or four times. */
 static void runs_of_four_are_repeated(void) {
   const struct room room = room_random(0);
@@ -120,9 +103,8 @@ static void table_of_sixteen(void) {
 }
 
 static const struct test tests[] = {
-    TEST(matrix_is_transposed),      TEST(runs_of_four_are_transposed),
-    TEST(runs_of_four_are_loaded),   TEST(runs_of_four_are_stored),
-    TEST(runs_of_four_are_repeated), TEST(element_of_runs_is_repeated),
-    TEST(table_of_sixteen),
+    TEST(matrix_is_transposed),        TEST(runs_of_four_are_transposed),
+    TEST(runs_of_four_are_loaded),     TEST(runs_of_four_are_repeated),
+    TEST(element_of_runs_is_repeated), TEST(table_of_sixteen),
 };
 VECTOR_TESTS(tests);

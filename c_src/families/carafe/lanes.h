@@ -62,41 +62,9 @@ MLUOP_INLINE void put_square(const struct blocks *b, const float *from, int64_t 
   }
 }
 
-/* Four elements of VL blocks of floats that are `step` blocks apart. */
-MLUOP_INLINE void take_fours(float *to, int64_t step, const struct blocks *b, int64_t begin) {
-  const float *at = (const float *)b->tensor + b->from + b->lane[0] * b->length + begin;
-  const int64_t stride = b->step * b->length;
-  vf rows[4];
-  MLUOP_UNROLL for (int k = 0; k < 4; k++) rows[k] = vf_load_fours(at + k * stride, 4 * stride);
-  vf_transpose_fours(rows);
-  MLUOP_UNROLL for (int i = 0; i < 4; i++) vf_store(to + (begin + i) * step, rows[i]);
-}
-
-MLUOP_INLINE void put_fours(const struct blocks *b, const float *from, int64_t step,
-                            int64_t begin) {
-  float *at = (float *)b->tensor + b->from + b->lane[0] * b->length + begin;
-  const int64_t stride = b->step * b->length;
-  vf rows[4];
-  MLUOP_UNROLL for (int i = 0; i < 4; i++) rows[i] = vf_load(from + (begin + i) * step);
-  vf_transpose_fours(rows);
-  MLUOP_UNROLL for (int k = 0; k < 4; k++) vf_store_fours(at + k * stride, 4 * stride, rows[k]);
-}
-
-/* Short blocks of floats. */
-static inline int can_take_fours(const struct blocks *b) {
-  return b->length < VL && b->length >= 4 && b->step > 0 && b->count == VL && !b->is_half;
-}
-
 /* Blocks of one element that are neighbours are a vector as they are. */
 static inline int are_vector(const struct blocks *b) {
   return b->length == 1 && b->step == 1 && b->count == VL;
-}
-
-static inline void prefetch_next(const struct blocks *b) {
-  const int64_t next = b->from + (b->lane[0] + b->next) * b->length;
-  for (int64_t l = 0; l < VL; l++) {
-    mluop_prefetch(mluop_at(b->tensor, next + l * b->step * b->length, b->is_half));
-  }
 }
 
 /* What is less than a square at the end is done as one that ends there: some elements twice. */
@@ -116,13 +84,6 @@ static inline void prefetch_next(const struct blocks *b) {
 
 /* Vector i, of elements i, goes to to[i * step], and comes from from[i * step]. */
 static inline void lanes_take(float *to, int64_t step, const struct blocks *b) {
-  if (can_take_fours(b)) {
-    prefetch_next(b);
-    for (int64_t i = 0; i < b->length; i += 4) {
-      take_fours(to, step, b, carafe_min(i, b->length - 4));
-    }
-    return;
-  }
   if (are_vector(b)) {
     vf_store(to, vf_load_as(b->tensor, b->from + b->lane[0], b->is_half));
     return;
@@ -131,13 +92,6 @@ static inline void lanes_take(float *to, int64_t step, const struct blocks *b) {
 }
 
 static inline void lanes_put(const struct blocks *b, const float *from, int64_t step) {
-  if (can_take_fours(b)) {
-    prefetch_next(b);
-    for (int64_t i = 0; i < b->length; i += 4) {
-      put_fours(b, from, step, carafe_min(i, b->length - 4));
-    }
-    return;
-  }
   if (are_vector(b)) {
     vf_store_as(b->tensor, b->from + b->lane[0], vf_load(from), b->is_half);
     return;
