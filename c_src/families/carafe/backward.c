@@ -47,7 +47,7 @@ static void do_segment(struct map_strip *s, struct carafe_span centres) {
   const int is_own = s->row >= s->rows.begin && s->row < s->rows.end;
   const struct carafe_span own = both_spans(centres, s->columns);
   const int64_t tiles = carafe_div_up(own.end - own.begin, a->S > 1 ? 1 : CARAFE_TILE);
-  const int64_t runs = carafe_div_up((s->window.end - s->window.begin) * a->K, MOST_TAPS);
+  const int64_t runs = (s->window.end - s->window.begin) * carafe_div_up(a->K, MOST_TAPS);
   const int64_t steps = tiles * runs * chunks * s->groups * plan->parts;
   prefetch_after(s, centres, 1);
   prefetch_in(&s->prefetch, steps);

@@ -51,22 +51,11 @@ static inline int64_t carafe_sums_row_floats(const struct carafe_backward_args *
   return args->plan.columns * carafe_pixel_floats(&args->plan);
 }
 
-/* Runs that are listed at once, and taps of one. */
-enum { CARAFE_RUNS = 128, CARAFE_RUN_TAPS = 5 };
-
-/* Taps whose dot products are made together: where each is in the input, after the corner of the
-   window, and in the mask. */
-struct carafe_run {
-  int32_t place[CARAFE_RUN_TAPS + CARAFE_TILE - 1], tap[CARAFE_RUN_TAPS], taps;
-};
-
 /* Of the general kernel. Each ring has its rows part by part of the channels. */
 struct carafe_general_scratch {
   float *input, *sums, *totals; /* totals: NULL if sums are made directly */
   float *grads;                 /* of a chunk of pixels */
   float *taps;                  /* their weights, or their grad_mask, if those are half */
-  struct carafe_run *runs;
-  int64_t *rows; /* of the input under a window: where they are in its ring */
 };
 
 static inline struct carafe_general_scratch carafe_general_layout(
@@ -82,8 +71,6 @@ static inline struct carafe_general_scratch carafe_general_layout(
   }
   s.grads = mluop_take(arena, pixels * plan->parts * carafe_padded(plan->part), sizeof(float));
   s.taps = mluop_take(arena, a->is_half ? pixels * carafe_padded(a->K * a->K) : 0, sizeof(float));
-  s.runs = mluop_take(arena, CARAFE_RUNS, sizeof(struct carafe_run));
-  s.rows = mluop_take(arena, a->K, sizeof(int64_t));
   return s;
 }
 

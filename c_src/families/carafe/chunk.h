@@ -50,6 +50,44 @@ static enum tile_kind tile_at(const struct map_strip *s, const struct chunk *c, 
 /* From a tile to the next one, in windows. */
 static int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? CARAFE_TILE : 1; }
 
+/* What the tiles of a chunk work on: some rows of their windows, of these the columns [begin, end)
+   from the first pixel's first tap on, and one part of the channels. */
+struct tile {
+  const float *grad[CARAFE_TILE];
+  float *taps[CARAFE_TILE]; /* weights or grad_mask, from the first row on */
+  float *ring;
+  int64_t row, row_floats, slots; /* row: of the ring, the first one */
+  int64_t at, pixel;              /* in a row: where column `begin` is; to the next column */
+  int64_t begin, end, rows, K;
+  int64_t length; /* grad_mask: channels, in whole vectors; ... */
+  int is_first;   /* ... not to be added to what is there */
+  struct prefetch *prefetch;
+};
+
+static struct tile first_tile(struct map_strip *s, const struct chunk *c, float *ring,
+                              int64_t row_floats, struct carafe_span rows, int64_t part) {
+  const int64_t slots = carafe_slots(&s->args->shape), padded = carafe_padded(s->args->plan.part);
+  return (struct tile){.ring = ring + part * slots * row_floats + c->group * padded,
+                       .row = rows.begin % slots,
+                       .row_floats = row_floats,
+                       .slots = slots,
+                       .pixel = carafe_pixel_floats(&s->args->plan),
+                       .rows = rows.end - rows.begin,
+                       .K = s->args->shape.K,
+                       .is_first = part == 0,
+                       .prefetch = &s->prefetch};
+}
+
+/* The tile that begins at window `j`. */
+static void place_tile(struct tile *t, const struct chunk *c, const struct pixels *taps, int64_t j,
+                       int64_t channel, int64_t tap) {
+  const int64_t i = j - c->centres.begin;
+  for (int e = 0; e < CARAFE_TILE; e++) {
+    t->grad[e] = c->grads.at + i * c->grads.step + c->grads.offset[e] + channel;
+    t->taps[e] = taps->at + i * taps->step + taps->offset[e] + tap;
+  }
+}
+
 /* Where `length` elements of each pixel of a chunk are in a tensor of as many for each group. */
 static struct pixels pixels_in(const struct map_strip *s, const struct chunk *c, const void *tensor,
                                int64_t length) {

@@ -19,16 +19,6 @@ enum { MOST_VECTORS = 3 };
 enum { MOST_VECTORS = 2 };
 #endif
 
-/* Columns [begin, end) of the windows of a tile, and rows of them: what lies beside the strip is
-   left out. */
-struct tile_sums {
-  const float *grad[CARAFE_TILE], *weight[CARAFE_TILE]; /* weight: at the first tap of the rows */
-  float *ring;
-  int64_t row, row_floats, slots; /* row: of the ring, the first one */
-  int64_t at, pixel;              /* in a row: where column `begin` is; to the next column */
-  int64_t begin, end, rows, K;
-};
-
 /* Contributions of the pixels first..last of the tile to one pixel of the map. */
 MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
                              const float *const *weight, int64_t tap, int first, int last,
@@ -44,7 +34,7 @@ MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
 
 /* Column u of neighbours, if it is one of those to be done; returns where the next one is. */
 MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                            const float *const *weight, const struct tile_sums *t, int64_t tap,
+                            const float *const *weight, const struct tile *t, int64_t tap,
                             int64_t u, int first, int last, int vectors) {
   if (u < t->begin || u >= t->end) return sums;
   add_column(sums, grad, weight, tap + u, first, last, 1, vectors);
@@ -54,8 +44,8 @@ MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
 /* A row of the windows. Of the columns of neighbours, column u < 3 is seen by pixels 0..u, and
    column K + u by those from u + 1 on. */
 MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                          const float *const *weight, const struct tile_sums *t, int64_t tap,
-                          int pixels, int shift, int vectors) {
+                          const float *const *weight, const struct tile *t, int64_t tap, int pixels,
+                          int shift, int vectors) {
   const int64_t K = t->K, pixel = t->pixel;
   if (shift) {
     sums = add_end(sums, grad, weight, t, tap, 0, 0, 0, vectors);
@@ -74,11 +64,11 @@ MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
   }
 }
 
-MLUOP_INLINE void add_tile(const struct tile_sums *t, int pixels, int shift, int vectors) {
+MLUOP_INLINE void add_tile(const struct tile *t, int pixels, int shift, int vectors) {
   vf grad[CARAFE_TILE][MOST_VECTORS];
   const float *weight[CARAFE_TILE];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    weight[e] = mluop_pin_pointer(t->weight[e]);
+    weight[e] = mluop_pin_pointer(t->taps[e]);
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) grad[e][v] = vf_load(t->grad[e] + v * VL);
   }
   int64_t row = t->row, tap = 0;
@@ -89,11 +79,11 @@ MLUOP_INLINE void add_tile(const struct tile_sums *t, int pixels, int shift, int
   }
 }
 
-typedef void sums_function(const struct tile_sums *t);
+typedef void sums_function(const struct tile *t);
 
 /* clang-format off */
 #define SUMS(kind, pixels, shift, vectors)                                        \
-  static void add_##kind##_##vectors(const struct tile_sums *t) {                      \
+  static void add_##kind##_##vectors(const struct tile *t) {                      \
     add_tile(t, pixels, shift, vectors < MOST_VECTORS ? vectors : MOST_VECTORS);  \
   }
 /* clang-format on */
@@ -123,41 +113,28 @@ static int64_t sums_ring_floats(const struct map_strip *s) {
 }
 
 /* What the windows of a chunk contribute to one part of the channels. */
-static void add_part(const struct map_strip *s, const struct chunk *c, const struct pixels *weights,
+static void add_part(struct map_strip *s, const struct chunk *c, const struct pixels *weights,
                      int64_t part) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_backward_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
-  const int64_t K = a->K, r = (K - 1) / 2, channels = part * plan->part;
+  const int64_t r = (a->K - 1) / 2, channels = part * plan->part;
   const int64_t all = carafe_div_up(carafe_min(plan->part, a->C - channels), VL);
-  const int64_t cuts = carafe_div_up(all, MOST_VECTORS), slots = carafe_slots(a);
-  struct tile_sums t = {.slots = slots,
-                        .row = s->owned.begin % slots,
-                        .row_floats = carafe_sums_row_floats(s->args),
-                        .pixel = carafe_pixel_floats(plan),
-                        .rows = s->owned.end - s->owned.begin,
-                        .K = K};
-  const int64_t first_tap = (s->owned.begin - s->row + r) * K;
+  const int64_t cuts = carafe_div_up(all, MOST_VECTORS);
   enum tile_kind kind;
-  for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
-    const int64_t vectors = carafe_div_up(all - begin, cuts - cut);
-    const int64_t channel = channels + begin * VL;
-    t.ring = scratch->sums + part * sums_ring_floats(s) + c->group * carafe_padded(plan->part) +
-             begin * VL;
+  for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
+    vectors = carafe_div_up(all - begin, cuts - cut);
+    struct tile t =
+        first_tile(s, c, scratch->sums, carafe_sums_row_floats(s->args), s->owned, part);
+    t.ring += begin * VL;
     for (int64_t j = c->centres.begin; j < c->centres.end; j += tile_step(kind)) {
       kind = tile_at(s, c, j, c->centres.end);
-      const int64_t i = j - c->centres.begin, first = j - r;
-      const int64_t seen = K + (kind == NEIGHBOURS ? CARAFE_TILE - 1 : 0);
-      t.begin = carafe_max(0, s->columns.begin - first);
-      t.end = carafe_min(seen, s->columns.end - first);
-      t.at = (first + t.begin - s->columns.begin) * t.pixel;
-      for (int e = 0; e < tile_pixels[kind]; e++) {
-        t.grad[e] = c->grads.at + i * c->grads.step + c->grads.offset[e] + channel;
-        t.weight[e] = weights->at + i * weights->step + weights->offset[e] + first_tap;
-      }
+      t.begin = carafe_max(0, s->columns.begin - j + r);
+      t.end = carafe_min(a->K + tile_step(kind) - 1, s->columns.end - j + r);
+      t.at = (j - r + t.begin - s->columns.begin) * t.pixel;
+      place_tile(&t, c, weights, j, channels + begin * VL, (s->owned.begin - s->row + r) * a->K);
       sums_functions[kind][vectors - 1](&t);
     }
-    begin += vectors;
   }
 }
 
