@@ -18,7 +18,7 @@ from pymluops import _cases, accuracy
 from pymluops._tensor import Array
 
 _THREADS = (1, 3)
-_NAME_WIDTH, _WIDTH = 38, 10
+_NAME_WIDTH, _WIDTH = 43, 10
 _LEGEND = """\
 Every operator beside its float64 NumPy reference. A number is the larger one of
   diff1 = sum |error| / sum |reference|   and   diff2 = sqrt(sum error^2 / sum reference^2),

@@ -58,13 +58,15 @@ def speed(results: Results) -> str:
         for row in first_of_each(networks(results))
         if any(ratio(row, library) is not None for library in _PEERS)
     ]
-    return _speed(rows, "Times as fast as what one would write without it", _how(results))
+    return _speed(
+        rows, "How many times as fast as PyTorch operations and numba loops", _how(results)
+    )
 
 
 def speed_of_all(results: Results) -> str:
     """Return the same of every size of a network."""
     rows = [row for row in networks(results) if row.get("peers")]
-    return _speed(rows, "Times as fast as PyTorch and numba, every size", _how(results))
+    return _speed(rows, "How many times as fast as PyTorch and numba, at every size", _how(results))
 
 
 def _speed(rows: Sequence[Row], title: str, how: str) -> str:

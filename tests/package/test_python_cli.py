@@ -39,6 +39,7 @@ def test_selftest_passes(capsys):
     shown = capsys.readouterr().out
     for name in (name for name in pymluops.__all__ if name.endswith(("_forward", "_backward"))):
         assert f"\n{name} " in shown
+    assert not re.search(r"\wfloat\d", shown)  # columns do not touch
     assert "FAILED" not in shown
     assert "checks passed" in shown.splitlines()[-1]
     assert "MLUOP_CPU_ISA" not in os.environ
@@ -338,6 +339,7 @@ def test_demo(capsys, tmp_path):
         lines = [line for line in shown if line.startswith(f"  {name} ")]
         assert lines, name
         assert all(" ok " in line and " ms " in line for line in lines)
+        assert len({line.split(" ok ")[0] for line in lines}) == len(lines)  # told apart
     pixels = read_png(picture)
     assert pixels.shape[0] > 1000
     assert pixels.shape[1] > 1000

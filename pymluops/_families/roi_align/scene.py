@@ -33,11 +33,12 @@ def scene(image: Values, small: Values) -> Scene:
     size = dict(zip(("batch", "height", "width"), x.shape[:3], strict=True))
     forward = pymluops.roi_align_forward, reference.roi_align_forward
     backward = pymluops.roi_align_backward, reference.roi_align_backward
-    mean = shown.run(*forward, x, rois, numbers=bins | numbers)
-    shown.run(*backward, np.ones_like(mean), rois, numbers=size | numbers)
+    mean = shown.run(*forward, x, rois, note="avg", numbers=bins | numbers)
+    shown.run(*backward, np.ones_like(mean), rois, note="avg", numbers=size | numbers)
     numbers["pool_mode"] = "max"
-    largest, at_x, at_y = shown.run(*forward, x, rois, numbers=bins | numbers)
-    gradient = shown.run(*backward, np.ones_like(largest), rois, at_x, at_y, numbers=size | numbers)
+    largest, at_x, at_y = shown.run(*forward, x, rois, note="max", numbers=bins | numbers)
+    ones = np.ones_like(largest)
+    gradient = shown.run(*backward, ones, rois, at_x, at_y, note="max", numbers=size | numbers)
     # A region is in pixel edges, its samples are in pixel centres: half a pixel between them.
     marks = [Mark(top, left, bottom - top, right - left, _BLUE)]
     marks += [
@@ -45,7 +46,7 @@ def scene(image: Values, small: Values) -> Scene:
         for y, x in zip(at_y[0, ..., 0].flat, at_x[0, ..., 0].flat, strict=True)
     ]
     shown.pictures = [
-        Picture(image, "input, a region and its maxima in red", marks=marks),
+        Picture(image, "input, a region, its maxima", marks=marks),
         Picture(mean[0], "means of 12 x 6 bins", "\u2192"),
         Picture(largest[0], "maxima"),
         Picture(heat(strength(gradient[0])), "gradient of the maxima"),
