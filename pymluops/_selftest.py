@@ -18,7 +18,7 @@ from pymluops import _cases, accuracy
 from pymluops._tensor import Array
 
 _THREADS = (1, 3)
-_NAME_WIDTH, _WIDTH = 43, 10
+_WIDTH = 10
 _LEGEND = """\
 Every operator beside its float64 NumPy reference. A number is the larger one of
   diff1 = sum |error| / sum |reference|   and   diff2 = sqrt(sum error^2 / sum reference^2),
@@ -47,12 +47,14 @@ def run(seed: int = 0) -> int:
     """Print a table of the largest error of each operator; return 1 if one is too large."""
     isas = pymluops.supported_isas()
     print(_LEGEND)
-    print(f"{'operator':<{_NAME_WIDTH}}{'dtype':<10}" + "".join(f"{isa:<{_WIDTH}}" for isa in isas))
+    calls = {call.name: call for call in _cases.small_calls().values()}
+    trials = _cases.trials(np.random.default_rng(seed))
+    cases = [_Case(calls[trial.name], trial) for trial in trials]
+    widest = 1 + max(len(case.name) for case in cases)
+    print(f"{'operator':<{widest}}{'dtype':<10}" + "".join(f"{isa:<{_WIDTH}}" for isa in isas))
     failures: list[str] = []
     count = 0
-    calls = {call.name: call for call in _cases.small_calls().values()}
-    for trial in _cases.trials(np.random.default_rng(seed)):
-        case = _Case(calls[trial.name], trial)
+    for case in cases:
         expected = case.run(case.call.reference)
         cells = []
         for isa in isas:
@@ -61,9 +63,7 @@ def run(seed: int = 0) -> int:
             count += 1
             if problem:
                 failures.append(f"{case.name} {case.dtype} {isa}: {problem}")
-        print(
-            f"{case.name:<{_NAME_WIDTH}}{case.dtype:<10}" + "".join(f"{c:<{_WIDTH}}" for c in cells)
-        )
+        print(f"{case.name:<{widest}}{case.dtype:<10}" + "".join(f"{c:<{_WIDTH}}" for c in cells))
     for failure in failures:
         print(failure)
     print(
