@@ -88,7 +88,7 @@ enum mluop_check {
   CHECK_EMPTY,      /* no tensor is empty; with status SUCCESS an empty one ends the call */
   CHECK_RANK,       /* tensors have `value` dims */
   CHECK_LAYOUT,     /* tensors have the layout `value` */
-  CHECK_CONTIGUOUS, /* tensors are packed */
+  CHECK_CONTIGUOUS, /* tensors have no gaps */
   CHECK_DTYPE,      /* tensors have the data type `value` */
   CHECK_FLOATING,   /* tensors are half or float */
   CHECK_SAME_DTYPE, /* tensors have the data type of tensor `value` */

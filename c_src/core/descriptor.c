@@ -20,7 +20,7 @@ static int64_t number_at(struct numbers list, int i) {
 
 static struct numbers narrow(const int *list) { return (struct numbers){.narrow = list}; }
 static struct numbers wide(const int64_t *list) { return (struct numbers){.wide = list}; }
-static const struct numbers packed = {NULL, NULL}; /* strides: those of a packed tensor */
+static const struct numbers contiguous = {NULL, NULL}; /* strides: those without gaps */
 
 /* ------------------------------------------------------------------ life of a descriptor */
 
@@ -118,14 +118,14 @@ static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc
                       "dimNb is 0, expected 1 or more (0 only with MLUOP_POINTER_MODE_HOST)");
   }
   if (numbers_missing(dims)) return mluop_null_argument(api, "dimSize");
-  int64_t packed_size = 1;
+  int64_t size = 1;
   for (int i = dim_nb - 1; i >= 0; i--) {
     const int64_t dim = number_at(dims, i);
     if (dim < 0) {
       return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "dimSize[%d] is %lld, expected 0 or more", i,
                         (long long)dim);
     }
-    if (__builtin_mul_overflow(packed_size, mluop_max(dim, 1), &packed_size)) {
+    if (__builtin_mul_overflow(size, mluop_max(dim, 1), &size)) {
       return mluop_fail(MLUOP_STATUS_BAD_PARAM, api,
                         "dimSize[%d] is %lld: the size of the tensor overflows 64 bits", i,
                         (long long)dim);
@@ -139,7 +139,7 @@ static mluOpStatus_t prepare_shape(const char *api, mluOpTensorDescriptor_t desc
 
 static void store_shape(mluOpTensorDescriptor_t desc, int dim_nb, struct numbers dims,
                         struct numbers strides) {
-  int64_t count = 1; /* also the stride of a packed tensor: 0 before an extent of 0 */
+  int64_t count = 1; /* also the stride without gaps: 0 before an extent of 0 */
   for (int i = dim_nb - 1; i >= 0; i--) {
     const int64_t dim = number_at(dims, i);
     desc->dims[i] = dim;
@@ -184,14 +184,14 @@ static bool strides_missing(int dim_nb, const void *dims, const void *strides) {
 mluOpStatus_t mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                        mluOpDataType_t dtype, int dimNb, const int dimSize[]) {
   return set_descriptor("mluOpSetTensorDescriptor", desc, layout, dtype, dimNb, narrow(dimSize),
-                        packed);
+                        contiguous);
 }
 
 mluOpStatus_t mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                           mluOpDataType_t dtype, int dimNb,
                                           const int64_t dimSize[]) {
   return set_descriptor("mluOpSetTensorDescriptor_v2", desc, layout, dtype, dimNb, wide(dimSize),
-                        packed);
+                        contiguous);
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
@@ -214,7 +214,7 @@ mluOpStatus_t mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc,
 static mluOpStatus_t set_dims(const char *api, mluOpTensorDescriptor_t desc, int dim_nb,
                               struct numbers dims) {
   if (desc == NULL) return mluop_null_argument(api, "desc");
-  return set_descriptor(api, desc, desc->layout, desc->dtype, dim_nb, dims, packed);
+  return set_descriptor(api, desc, desc->layout, desc->dtype, dim_nb, dims, contiguous);
 }
 
 mluOpStatus_t mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,

@@ -77,8 +77,8 @@ bool mluop_dtype_known(mluOpDataType_t dtype); /* INVALID is known */
 /* descriptor.c */
 bool mluop_tensor_contiguous(const struct mluOpTensorStruct *desc);
 
-/* The last dim whose stride is not that of a packed tensor, and that stride; -1 if there is none.
- */
+/* The last dim whose stride is not that of a contiguous tensor, and that stride; -1 if there is
+   none. */
 int mluop_strided_dim(const struct mluOpTensorStruct *desc, int64_t *expected);
 
 /* The word in a message behind a number of dims. */

@@ -61,8 +61,8 @@ MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
   return _mm_castsi128_ps(_mm_unpacklo_epi16(a, b));
 }
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
-  const __m128i packed = _mm_loadl_epi64((const __m128i *)(const void *)p);
-  return vf_of_halves_(_mm_unpacklo_epi16(packed, _mm_setzero_si128()));
+  const __m128i halves = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  return vf_of_halves_(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
 }
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   const __m128i halves = vf_to_halves_(v);

@@ -192,6 +192,32 @@ def test_every_function_is_documented() -> None:
         assert declared_functions(header) - set(documented) == set()
 
 
+# What the files of a layer may include besides those of their own folder.
+BELOW = {
+    "core": set(),
+    "cnrt": {"core"},
+    "vector": {"core"},
+    "shared": {"core", "vector"},
+    "limits": {"core", "vector"},
+    "layout": {"core", "vector", "shared"},
+    "families": {"core", "vector", "shared"},
+}
+
+
+def test_no_include_points_upwards() -> None:
+    """Nor does a family include another one."""
+    found = set()
+    for path in sorted((ROOT / "c_src").rglob("*.[ch]")):
+        layer, *folders = path.relative_to(ROOT / "c_src").parts[:-1]
+        own = f"families/{folders[0]}" if layer == "families" else layer
+        for name in re.findall(
+            r'^ *# *include "((?:families/)?\w+)/', path.read_text(), re.MULTILINE
+        ):
+            assert name in {own, *BELOW[layer]}, f"{path} includes {name}"
+            found.add((layer, name))
+    assert {("families", "core"), ("shared", "vector"), ("vector", "core")} <= found
+
+
 def test_no_struct_tag_is_defined_twice() -> None:
     """A name that is searched for leads to one place; plain.c stands in for a whole library."""
     tags: dict[str, Path] = {}
