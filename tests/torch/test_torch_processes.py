@@ -17,24 +17,24 @@ from pymluops._threads import thread_handle
 from pymluops.capi import ffi, lib
 
 
+# Each spawned worker imports torch, which takes seconds: every day there are two, unpinned.
 @pytest.mark.parametrize(
-    ("context", "pinned"),
+    ("context", "pinned", "workers"),
     [
-        ("fork", False),
-        ("fork", True),
-        ("spawn", False),
-        pytest.param("spawn", True, marks=pytest.mark.slow),
+        ("fork", False, 4),
+        ("fork", True, 4),
+        ("spawn", False, 2),
+        pytest.param("spawn", False, 4, marks=pytest.mark.slow),
+        pytest.param("spawn", True, 4, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 # What torch says of pinned memory where there is no accelerator; the loader works all the same.
 @pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")
 @pytest.mark.filterwarnings("ignore:'pin_memory' argument is set as true:UserWarning")
-def test_data_loader_workers_run_operators(context: str, pinned: bool) -> None:
+def test_data_loader_workers_run_operators(context: str, pinned: bool, workers: int) -> None:
     dataset = torch_workers.Results()
     expected = [dataset[i] for i in range(len(dataset))]  # threads exist before the fork
-    # Each spawned worker imports torch, which takes seconds.
-    workers = 4 if context == "fork" or pinned else 2
     loader = DataLoader(
         dataset,
         2,
