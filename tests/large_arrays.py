@@ -12,10 +12,12 @@ import os
 import numpy as np
 
 WINDOW = 2 << 20
-_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_NORESERVE = 1, 2, 0x10, 0x20, 0x4000
+_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS = 1, 2, 0x10, 0x20
+_MAP_NORESERVE, _MAP_POPULATE = 0x4000, 0x8000  # the latter: no fault for each page
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
@@ -38,8 +40,9 @@ class Sparse:
             file = os.memfd_create("window")
             os.ftruncate(file, WINDOW)
             for start in range(0, windows_up_to - WINDOW + 1, WINDOW):
-                _map(self.address + start, WINDOW, _MAP_SHARED | _MAP_FIXED, file)
+                _map(self.address + start, WINDOW, _MAP_SHARED | _MAP_FIXED | _MAP_POPULATE, file)
             os.close(file)
+        _libc.madvise(self.address, self.size, mmap.MADV_HUGEPAGE)  # fewer faults of zeros
         memory = (ctypes.c_char * size).from_address(self.address)
         self.array = np.frombuffer(memory, dtype).reshape(shape)
 

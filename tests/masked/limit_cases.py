@@ -21,8 +21,9 @@ def large(rng):
         arrays = {"col": rng.standard_normal((3, count), np.float32), **positions(count)}
         col2im = Example("masked_col2im_forward", arrays, {"height": 40, "width": 50})
         yield col2im, Axis({"col": ROW}, (Along(1),))
-    few = {"feature": feature[:, :1].copy(), **positions(100)}
-    im2col = Example("masked_im2col_forward", few, {"kernel_size": 1})
+    # The library copies positions: with fewer channels there would be more of them.
+    arrays = {"feature": rng.standard_normal((1, 64, 40, 50), np.float32), **positions(100)}
+    im2col = Example("masked_im2col_forward", arrays, {"kernel_size": 1})
     yield im2col, Axis({"mask_h_idx": ROW, "mask_w_idx": ROW}, (Along(1),))
 
 

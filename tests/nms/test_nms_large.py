@@ -13,6 +13,7 @@ import pymluops
 BOXES, MOST = 1024, 2**31 - 1
 
 
+@pytest.mark.slow
 @pytest.mark.huge
 def test_almost_2_31_scores():
     """Of millions of classes the last one has scores at all."""
