@@ -95,6 +95,17 @@ static void make_labelled(struct fuzz *f) {
 
 /* ------------------------------------------------------------------------------- its data */
 
+/* A defect may have changed what the tensors were made with. */
+static void count_boxes(struct fuzz *f) {
+  const struct fuzz_tensor *boxes = &f->t[BOXES], *scores = &f->t[CONFIDENCE];
+  if (scores->rank == 3) f->p[CLASSES] = (int)scores->dims[1];
+  if (boxes->rank < 2) return;
+  const int of_boxes = boxes->rank - (f->p[BOX_LAYOUT] == 1 ? 1 : 2);
+  f->p[N] = (int)boxes->dims[of_boxes];
+  f->p[WIDTH] = (int)boxes->dims[2 * boxes->rank - 3 - of_boxes];
+  if (boxes->rank == 3) f->p[IMAGES] = (int)boxes->dims[0];
+}
+
 static void fill(struct fuzz *f) {
   static const float odd[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 3e38f, 1e-40f, -0.0f};
   struct fuzz_input *in = &f->in;
@@ -115,8 +126,7 @@ static void fill(struct fuzz *f) {
     fuzz_set(&f->t[LABELS], i,
              how % 8 == 7 ? (int32_t)fuzz_random(in) : fuzz_random_int(in, -1, 3));
   }
-  const struct fuzz_tensor *scores = &f->t[CONFIDENCE];
-  if (scores->rank == 3) f->p[CLASSES] = (int)scores->dims[1]; /* a defect may have added one */
+  count_boxes(f);
   f->no_plain = true; /* `settle` looks at the results instead */
 }
 
@@ -220,9 +230,7 @@ static void settle(struct fuzz *f) {
   const int mode = f->p[WIDTH] == 7 ? 0 : f->p[OUTPUT_MODE];
   const int64_t size = t->dtype == MLUOP_DTYPE_HALF ? 2 : 4;
   const int64_t length = mode == 2 ? t->dims[1] : t->dims[0];
-  /* A defect may have taken the boxes away. */
-  const int64_t boxes = f->t[BOXES].count > 0 ? f->p[N] : 0;
-  const int64_t most = f->p[WIDTH] == 7 ? boxes : f->p[MOST];
+  const int64_t most = f->p[WIDTH] == 7 ? f->p[N] : f->p[MOST];
   int64_t written = found[1];
   if (f->p[PADDED]) written = most * f->p[IMAGES] * f->p[CLASSES];
   FUZZ_CHECK(found[0] == UNSET && found[2] == UNSET);
