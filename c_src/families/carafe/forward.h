@@ -12,8 +12,7 @@ struct carafe_forward_args {
   struct carafe_plan plan;
   const void *input, *mask;
   void *output;
-  int large;        /* the tensors do not fit the caches */
-  int pack_weights; /* they are halves, or those of a group are far from each other in memory */
+  int large; /* the tensors do not fit the caches */
 };
 
 /* Rounding errors grow with the length of a sum: longer ones are made in two levels, as sums of
@@ -28,16 +27,13 @@ static inline int64_t carafe_ring_slots(const struct carafe_shape *shape) {
 /* Floats for the weights of the windows of a row that are done together, about. */
 enum { CARAFE_PACKED_WEIGHTS = 1 << 14 };
 
-static inline int64_t carafe_pixel_weights(const struct carafe_forward_args *args) {
-  return args->plan.groups * args->shape.K * args->shape.K;
-}
-
 static inline int64_t carafe_segment(const struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
-  const int64_t weights = a->S * a->S * carafe_pixel_weights(args);
   int64_t most = CARAFE_SEGMENT;
-  if (args->pack_weights || args->plan.lanes > 0)
+  if (a->is_half || args->plan.lanes > 0) {
+    const int64_t weights = a->S * a->S * args->plan.groups * a->K * a->K;
     most = carafe_min(most, CARAFE_PACKED_WEIGHTS / weights);
+  }
   return a->S == 1 ? carafe_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE)
                    : carafe_max(1, most);
 }
@@ -57,12 +53,12 @@ static inline struct carafe_forward_memory carafe_lay_out(const struct carafe_fo
                                                           struct mluop_arena *arena) {
   const struct carafe_shape *a = &args->shape;
   const int64_t pixels = carafe_segment(args) * a->S * a->S, pixel = carafe_ring_pixel(&args->plan);
-  const int64_t weights = pixels * carafe_pixel_weights(args) + carafe_overread(a);
+  const int64_t weights = pixels * args->plan.groups * a->K * a->K + carafe_overread(a);
   struct carafe_forward_memory memory;
   memory.ring = mluop_take(
       arena, carafe_ring_slots(a) * carafe_ring_columns(a, &args->plan) * pixel, sizeof(float));
   memory.weights =
-      mluop_take(arena, args->pack_weights || args->plan.lanes > 0 ? weights : 0, sizeof(float));
+      mluop_take(arena, a->is_half || args->plan.lanes > 0 ? weights : 0, sizeof(float));
   return memory;
 }
 

@@ -160,21 +160,7 @@ static void add_totals(const struct map_strip *s, int64_t begin, int64_t end) {
   }
 }
 
-/* STORE: channels of a group of a pixel, whose sums are complete. They become 0. */
-static void store_run(const struct map_strip *s, int64_t to, float *from, int64_t count) {
-  void *grad_input = s->args->grad_input;
-  const int is_half = s->args->shape.is_half;
-  int64_t c = 0;
-  for (; c + VL <= count; c += VL) {
-    vf_store_as(grad_input, to + c, vf_load(from + c), is_half);
-    vf_store(from + c, vf_set(0.0f));
-  }
-  if (c == count) return;
-  vf_store_part_as(grad_input, to + c, vf_load(from + c), count - c, is_half);
-  vf_store(from + c, vf_set(0.0f));
-}
-
-/* Row y, to which no window contributes any more. */
+/* STORE: row y, to which no window contributes any more. Its sums become 0. */
 static void store_sums(const struct map_strip *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_backward_plan *plan = &s->args->plan;
@@ -184,13 +170,16 @@ static void store_sums(const struct map_strip *s, int64_t y) {
     const int64_t at = part * sums_ring_floats(s) + y % carafe_slots(a) * row;
     const int64_t channel = part * plan->part, count = carafe_min(plan->part, a->C - channel);
     if (scratch->totals != NULL) move_sums(scratch->totals + at, scratch->sums + at, row);
-    float *from = (scratch->totals != NULL ? scratch->totals : scratch->sums) + at;
+    float *const sums = (scratch->totals != NULL ? scratch->totals : scratch->sums) + at;
+    const float *from = sums;
     for (int64_t x = s->columns.begin; x < s->columns.end; x++, from += pixel) {
       const int64_t to = (((s->n * a->H + y) * a->W + x) * a->G + s->group) * a->C + channel;
       for (int64_t g = 0; g < s->groups; g++) {
-        store_run(s, to + g * a->C, from + g * carafe_padded(plan->part), count);
+        carafe_store_run(s->args->grad_input, to + g * a->C, from + g * carafe_padded(plan->part),
+                         count, a->is_half);
       }
     }
+    memset(sums, 0, (size_t)row * sizeof(*sums));
   }
 }
 

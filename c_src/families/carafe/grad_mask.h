@@ -118,16 +118,6 @@ static void clear_outside(const struct map_strip *s, int64_t j, float *taps) {
   }
 }
 
-/* Results become half where they belong. The last vector begins within the one before it. */
-static void narrow_run(uint16_t *to, const float *from, int64_t count) {
-  if (count < VL) {
-    vf_store_half_part(to, vf_load_part(from, count), count);
-    return;
-  }
-  for (int64_t i = 0; i + VL <= count; i += VL) vf_store_half(to + i, vf_load(from + i));
-  vf_store_half(to + count - VL, vf_load(from + count - VL));
-}
-
 /* STORE: grad_mask of the windows `own` of a chunk is complete in `results`. */
 static void store_results(const struct map_strip *s, const struct chunk *c, struct carafe_span own,
                           const struct pixels *results) {
@@ -140,8 +130,8 @@ static void store_results(const struct map_strip *s, const struct chunk *c, stru
       if (cut || j < r || j + r >= a->W) clear_outside(s, j, from);
       if (!a->is_half) continue;
       const int64_t pixel = c->first + (j - c->centres.begin) * a->S + c->offset[e];
-      uint16_t *to = (uint16_t *)s->args->grad_mask + (pixel * a->G + s->group + c->group) * taps;
-      narrow_run(to, from, taps);
+      const int64_t to = (pixel * a->G + s->group + c->group) * taps;
+      carafe_store_run(s->args->grad_mask, to, from, taps, 1);
     }
   }
 }

@@ -21,20 +21,16 @@ static inline void carafe_pack_run(float *to, const void *tensor, int64_t at, in
   if (i < count) vf_store(to + i, vf_load_part_as(tensor, at + i, count - i, is_half));
 }
 
-/* The same without what pads: the last vector begins within the one before it. */
-static inline void carafe_pack_tight(float *to, const void *tensor, int64_t at, int64_t count,
-                                     int is_half) {
-  const int64_t last = count - VL;
-  if (last < 0) {
-    vf_store_part(to, vf_load_part_as(tensor, at, count, is_half), count);
-    return;
-  }
+/* The way back. */
+static inline void carafe_store_run(void *tensor, int64_t at, const float *from, int64_t count,
+                                    int is_half) {
+  int64_t i = 0;
   if (is_half) {
-    for (int64_t i = 0; i < last; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, 1));
+    for (; i + VL <= count; i += VL) vf_store_as(tensor, at + i, vf_load(from + i), 1);
   } else {
-    for (int64_t i = 0; i < last; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, 0));
+    for (; i + VL <= count; i += VL) vf_store_as(tensor, at + i, vf_load(from + i), 0);
   }
-  vf_store(to + last, vf_load_as(tensor, at + last, is_half));
+  if (i < count) vf_store_part_as(tensor, at + i, vf_load(from + i), count - i, is_half);
 }
 
 /* The last rows of a strip of the input, packed: row y is in slot y % slots. The pixels of a column
@@ -133,43 +129,31 @@ struct weights {
   int64_t row, pixel, group; /* row: to the next row of output pixels */
 };
 
-/* The weights of the item's groups, of `pixels` pixels of a row from element `at` of the mask on.
-   Returns where they end. */
-static inline float *pack_row_weights(const struct ring *ring, float *to, int64_t at,
-                                      int64_t pixels) {
-  const struct carafe_shape *a = &ring->args->shape;
-  const int64_t pixel = a->G * a->K * a->K, run = ring->item.groups * a->K * a->K;
-  if (run == pixel) {
-    carafe_pack_tight(to, ring->args->mask, at, pixels * run, a->is_half);
-    return to + pixels * run;
-  }
-  for (int64_t i = 0; i < pixels; i++, at += pixel, to += run) {
-    carafe_pack_tight(to, ring->args->mask, at, run, a->is_half);
-  }
-  return to;
-}
-
-/* The weights of the windows around `columns`, of the window's rows that lie on the map's rows
-   [y, y + rows). Small groups may read beyond the last of a pixel: those at the end of the mask are
-   packed. */
+/* The weights of the windows around `columns`, of all taps. Halves are packed; and the last ones of
+   the mask, where small groups may read beyond those of a pixel. */
 static inline struct weights pack_weights(const struct ring *ring, float *memory,
                                           struct carafe_span columns) {
-  const struct carafe_forward_args *args = ring->args;
-  const struct carafe_shape *a = &args->shape;
+  const struct carafe_shape *a = &ring->args->shape;
   const struct carafe_item *item = &ring->item;
-  const int64_t taps = a->K * a->K, groups = item->groups, S = a->S, row = S * a->W * a->G * taps;
-  const int64_t pixel = (item->n * a->H + item->row) * S * S * a->W + columns.begin * S;
-  const int64_t pixels = (columns.end - columns.begin) * S;
-  const int64_t at = (pixel * a->G + item->group) * taps;
-  const int64_t end = at + (S - 1) * row + ((pixels - 1) * a->G + groups) * taps;
-  const int small = args->plan.lanes > 0, safe = end + carafe_overread(a) <= a->N * a->H * S * row;
-  if (!args->pack_weights && (safe || !small)) {
-    return (struct weights){(const float *)args->mask + at, row, a->G * taps, taps};
+  const int64_t taps = a->K * a->K, pixel = a->G * taps, row = a->S * a->W * pixel;
+  const int64_t pixels = (columns.end - columns.begin) * a->S, used = item->groups * taps;
+  const int64_t at =
+      (item->n * a->H + item->row) * a->S * row + columns.begin * a->S * pixel + item->group * taps;
+  const int64_t end = at + (a->S - 1) * row + (pixels - 1) * pixel + used;
+  const int small = ring->args->plan.lanes > 0;
+  if (!a->is_half && (!small || end + carafe_overread(a) <= a->N * a->H * a->S * row)) {
+    return (struct weights){(const float *)ring->args->mask + at, row, pixel, taps};
   }
+  const int64_t runs = used == pixel ? 1 : pixels;
   float *to = memory;
-  for (int64_t u = 0; u < S; u++) to = pack_row_weights(ring, to, at + u * row, pixels);
-  if (small) memset(to, 0, (size_t)carafe_overread(a) * sizeof(float));
-  return (struct weights){memory, pixels * groups * taps, groups * taps, taps};
+  for (int64_t u = 0; u < a->S; u++) {
+    for (int64_t i = 0; i < runs; i++, to += pixels * used / runs) {
+      const int64_t run = at + u * row + i * pixel;
+      carafe_pack_run(to, ring->args->mask, run, pixels * used / runs, a->is_half);
+    }
+  }
+  memset(to, 0, (size_t)carafe_overread(a) * sizeof(float));
+  return (struct weights){memory, pixels * used, used, taps};
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_PACK_H_ */

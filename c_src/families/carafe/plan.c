@@ -54,7 +54,6 @@ static void plan_general(void *vargs, mluOpHandle_t machine, struct mluop_job *j
   } else {
     args->plan.groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
   }
-  args->pack_weights = a->is_half || (args->large && a->G > 1);
   plan_job(args, machine, job);
 }
 
@@ -88,7 +87,6 @@ static void plan_small_channels(void *vargs, mluOpHandle_t machine, struct mluop
       mluop_div_up(a->G * args->plan.lanes, mluop_min(CARAFE_BLOCK_CHANNELS, room));
   const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->plan.lanes);
   args->plan.groups = mluop_min(a->G, floats / args->plan.lanes);
-  args->pack_weights = a->is_half;
   plan_job(args, machine, job);
 }
 
