@@ -42,7 +42,10 @@ def places() -> dict[Path, str]:
 
 
 def _below(folder: str) -> list[Path]:
-    return sorted(path for path in (ROOT / folder).rglob("*.md") if "toy" not in path.as_posix())
+    """Return the pages below a folder; those of caches and of the toy family are none of ours."""
+    found = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.md"))
+    wanted = (path for path in found if "toy" not in str(path) and "/." not in str(path))
+    return sorted(ROOT / path for path in wanted)
 
 
 def stage() -> None:

@@ -17,6 +17,7 @@ _PAGES = Path(__file__).resolve().parents[1] / "operators"
 _MODULES = (
     "pymluops.accuracy",
     "pymluops.capi",
+    "pymluops.reference",
     "pymluops.torch",
     "pymluops.torch.mmcv_backend",
     "pymluops.torch.onnx",
@@ -56,6 +57,7 @@ def _package() -> str:
             *map(_entry, others),
             "## Errors",
             *map(_entry, errors),
+            _entry("check", pymluops.errors),
         ]
     )
 
@@ -88,5 +90,5 @@ def _module(module: ModuleType) -> str:
         for name, thing in vars(module).items()
         if not name.startswith("_") and getattr(thing, "__module__", "") == module.__name__
     ]
-    entries = [_entry(name, module) for name in names]
+    entries = [_entry(name, module) for name in names if not inspect.ismodule(vars(module)[name])]
     return "\n\n".join([f"# {module.__name__}", _about(module), *entries])

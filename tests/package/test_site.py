@@ -15,6 +15,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from pymluops._cases import small_calls
+
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs/images"
 
@@ -80,6 +82,28 @@ typedef struct {
 int thingMake(thingColor_t color);
 int thingMakeAsync(thingColor_t color);
 """
+
+
+def test_pages_are_those_of_the_tree(site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = site("build")
+    monkeypatch.setattr(build, "ROOT", tmp_path / ".hidden")
+    for name in ("page.md", "more/page.md", ".cache/README.md", "more/.cache/README.md"):
+        path = tmp_path / ".hidden/docs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    found = [path.relative_to(build.ROOT).as_posix() for path in build._below("docs")]
+    assert found == ["docs/more/page.md", "docs/page.md"]
+
+
+def test_the_reference_has_every_public_function(site) -> None:
+    pages, operator = site("reference").pages(), next(iter(small_calls().values())).name
+    for page, name in (
+        ("pymluops", f"pymluops.{operator}"),
+        ("pymluops", "pymluops.errors.check"),
+        ("pymluops.reference", f"pymluops.reference.{operator}"),
+    ):
+        assert f"autofunction:: {name}\n" in pages[f"reference/python/{page}.md"]
+    assert "autodata" not in pages["reference/python/pymluops.reference.md"]  # no modules
 
 
 def test_a_header_becomes_a_page(site, tmp_path: Path) -> None:
