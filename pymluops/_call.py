@@ -47,6 +47,14 @@ def workspace_for(
     return pointer_to(new_array(size_function, "workspace", (size[0],), _BYTE)), size[0]
 
 
+def renamed(error: MluOpError, function: str, names: dict[str, str]) -> MluOpError:
+    """Return an error with the names that the caller knows: of the operator, of arguments."""
+    message = re.sub(r"^\[\w+\]", f"[{function}]", error.message)
+    for c_name, name in names.items():
+        message = re.sub(rf"\b{c_name}\b", name, message)
+    return type(error)(error.status, function, message)
+
+
 class Call(Arguments):
     """One call of an operator.
 
@@ -88,11 +96,7 @@ class Call(Arguments):
             raise self._renamed(error) from None
 
     def _renamed(self, error: MluOpError) -> MluOpError:
-        """Return an error with the names that the caller knows: of the operator, of arguments."""
-        message = re.sub(r"^\[\w+\]", f"[{self.function}]", error.message)
-        for c_name, name in self._names.items():
-            message = re.sub(rf"\b{c_name}\b", name, message)
-        return type(error)(error.status, self.function, message)
+        return renamed(error, self.function, self._names)
 
     def run(self, *arguments: Any) -> None:
         """Call the C function; a tensor stands for its descriptor and its pointer."""

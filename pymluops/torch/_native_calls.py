@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pymluops._call import workspace_for
+from pymluops._call import renamed, workspace_for
 from pymluops._descriptor import packed_descriptor, strided_descriptor
 from pymluops._threads import thread_handle
 from pymluops.capi import Layout, ffi
+from pymluops.errors import MluOpError
 
 if TYPE_CHECKING:
     from pymluops.capi import CData
@@ -33,10 +34,15 @@ _VOID_P = ffi.typeof("void *")
 _cast = ffi.cast  # a bound method is made at each look-up
 
 
-def call(function: str, *arguments: float | CData) -> None:
-    """Call a C function with this thread's handle, and as many threads as torch has."""
+def call(function: str, *arguments: float | CData, names: dict[str, str] | None = None) -> None:
+    """Call a C function with this thread's handle, and as many threads as torch has.
+
+    `names` has the arguments that have another name in C, by these names.
+    """
     try:
         thread_handle(torch.get_num_threads()).invoke(function, arguments)
+    except MluOpError as error:
+        raise renamed(error, function, names or {}) from None
     except OverflowError as error:
         message = f"[{function}] a number is too large for C: {error}"
         raise ValueError(message) from error

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _NUMBERS = {
     "int": ((int, torch.SymInt), "an int"),
     "float": ((int, float, torch.SymInt, torch.SymFloat), "a number"),
+    "bool": ((bool,), "a bool"),
 }
 _library = torch.library.Library("pymluops", "DEF")
 

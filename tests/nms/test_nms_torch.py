@@ -143,6 +143,10 @@ def test_other_refusals() -> None:
     boxes, scores = given()
     with pytest.raises(ValueError, match="soft_nms: method is 'hard', expected one of naive, "):
         ours.soft_nms(boxes, scores, method="hard")
+    with pytest.raises(ValueError, match="soft_nms: sigma is nan, expected 0 or more"):
+        ours.soft_nms(boxes, scores, sigma=np.nan)
+    with pytest.raises(ValueError, match=r"^nms: offset is 2, expected 0 or 1"):
+        ours.nms(boxes, scores, 0.5, offset=2)
     with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
         ours.batched_nms(boxes, scores, scores.long(), {"type": "nms_rotated"})
     with pytest.raises(ValueError, match=r"batched_nms: idxs has shape \(2,\), expected \(60,\)"):
@@ -157,6 +161,9 @@ def test_other_refusals() -> None:
         ),
         ({"type": "soft_nms", "iou": 0.5}, TypeError, "nms_cfg has 'iou', expected only iou_thres"),
         ({"type": "soft_nms", "method": "hard"}, ValueError, "method is 'hard', expected one of n"),
+        ({"type": "soft_nms", "sigma": -1}, ValueError, "sigma is -1, expected 0 or more"),
+        ({"type": "soft_nms", "offset": 0.5}, ValueError, "offset is 0.5, expected 0 or 1"),
+        ({"iou_threshold": 0.5, "offset": 2}, ValueError, "offset is 2, expected 0 or 1"),
     ):
         with pytest.raises(kind, match=f"batched_nms: {text}"):
             ours.batched_nms(boxes, scores, torch.zeros(60).long(), config)  # type: ignore[arg-type]

@@ -85,7 +85,12 @@ def test_empty_tensors():
         (
             lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI + 1, 2),
             pymluops.BadParamError,
-            "boxes: row 0: image index is 1",
+            "rois: row 0: image index is 1",
+        ),
+        (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 2, aligned="no"),
+            TypeError,
+            "roi_align: aligned is 'no', expected a bool",
         ),
         (
             lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 2, 1.0, 200, "max"),

@@ -116,6 +116,16 @@ def _below(number: float, dtype: torch.dtype) -> float:
     return float(np.nextafter(real(number), real(-np.inf)))
 
 
+def _check_numbers(op: str, offset: float, sigma: float = 1) -> None:
+    """Check what the library would name in other words."""
+    if offset not in (0, 1):
+        message = f"{op}: offset is {offset!r}, expected 0 or 1"
+        raise ValueError(message)
+    if not sigma >= 0:
+        message = f"{op}: sigma is {sigma!r}, expected 0 or more"
+        raise ValueError(message)
+
+
 def _soft(
     boxes: Tensor,
     scores: Tensor,
@@ -202,6 +212,7 @@ def nms(
         (k,), int64, their indices, from the highest score to the lowest; of equal scores the lower
         index comes first.
     """
+    _check_numbers("nms", offset)
     boxes, scores, is_numpy = _as_tensors(boxes, scores)
     inds = _hard(boxes, scores, None, float(iou_threshold), offset, score_threshold, max_num)
     dets = torch.cat((boxes[inds], scores[inds].reshape(-1, 1)), 1)
@@ -240,6 +251,7 @@ def soft_nms(
         (k,), int64, their indices, from the highest score to the lowest.
     """
     number = _method("soft_nms", method)
+    _check_numbers("soft_nms", offset, sigma)
     boxes, scores, is_numpy = _as_tensors(boxes, scores)
     boxes, scores = boxes.detach(), scores.detach()
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
@@ -318,6 +330,7 @@ def _batched_hard(
     score_threshold: float = 0,
     max_num: int = -1,
 ) -> Tensor:
+    _check_numbers("batched_nms", offset)
     return _hard(boxes, scores, labels, float(iou_threshold), offset, score_threshold, max_num)
 
 
@@ -334,6 +347,7 @@ def _batched_soft(
 ) -> tuple[Tensor, Tensor]:
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
     number = _method("batched_nms", method)
+    _check_numbers("batched_nms", offset, sigma)
     keep, now = _soft(boxes.detach(), scores.detach(), labels, numbers, number)
     if max_num > 0:
         keep, now = keep[:max_num], now[:max_num]

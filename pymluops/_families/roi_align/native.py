@@ -8,6 +8,9 @@ from pymluops._families.roi_align.arrays import POOL_MODES, descriptor
 from pymluops.torch._double import in_double, is_double, pixels
 from pymluops.torch._native_calls import array, call, nhwc
 
+# Arguments that have another name in C.
+_NAMES = {"boxes": "rois"}
+
 
 def forward(
     features: Tensor,
@@ -35,6 +38,7 @@ def forward(
         *array(rois),
         *nhwc(results[0]),
         *places,
+        names=_NAMES,
     )
 
 
@@ -78,6 +82,7 @@ def backward(
         aligned,
         pool_mode,
         *nhwc(grad_features),
+        names=_NAMES,
     )
 
 
