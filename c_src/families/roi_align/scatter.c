@@ -121,7 +121,7 @@ void MLUOP_VARIANT(roi_align_reach)(const void *vargs, int64_t begin, int64_t en
 
 /* --------------------------------------------------------------------------------- scatter */
 
-MLUOP_INLINE void add_at(struct tile *tile, int64_t row, int64_t col, int64_t c, float value) {
+MLUOP_INLINE void add_at(struct roi_tile *tile, int64_t row, int64_t col, int64_t c, float value) {
   if (row < tile->rows.begin || row >= tile->rows.end || col < tile->cols.begin ||
       col >= tile->cols.end) {
     return;
@@ -131,7 +131,7 @@ MLUOP_INLINE void add_at(struct tile *tile, int64_t row, int64_t col, int64_t c,
 }
 
 /* Channels from c on, one by one. */
-MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct tile *tile,
+MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct roi_tile *tile,
                                    int64_t bin, int64_t c, int is_half) {
   const int64_t channels = args->pool.shape.C;
   for (; c < channels; c++) {
@@ -159,7 +159,7 @@ MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
 
 /* Channels up to the last whole vector, to all pixels of a box that is on the tile. Their number is
    returned. */
-MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct tile *tile,
+MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct roi_tile *tile,
                                      int64_t bin, struct range rows, struct range cols,
                                      int is_half) {
   const int64_t channels = args->pool.shape.C, stride = tile->stride;
@@ -199,8 +199,8 @@ static inline struct range common(struct range a, int64_t begin, int64_t end) {
   return (struct range){a.begin > begin ? a.begin : begin, a.end < end ? a.end : end};
 }
 
-MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct tile *tile, uint32_t entry,
-                              int is_half) {
+MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_tile *tile,
+                              uint32_t entry, int is_half) {
   const struct roi_pool_args *a = &args->pool;
   const struct roi_pool_box *box = &a->tiles.boxes[entry];
   const struct range rows = common(tile->rows, box->top, box->bottom);
@@ -232,7 +232,7 @@ struct totals {
 };
 
 /* Moves the sums so far into the totals, or, in the end, all of them back. */
-static void sum_up(struct tile *tile, struct totals *totals, int is_end) {
+static void sum_up(struct roi_tile *tile, struct totals *totals, int is_end) {
   totals->bins = 0;
   for (int64_t row = 0; row < tile->rows.end - tile->rows.begin; row++) {
     double *total = totals->sums + row * totals->pitch;
@@ -255,7 +255,7 @@ static void prefetch_bin(const struct roi_align_args *args, uint32_t entry) {
   }
 }
 
-static void scatter_list(const struct roi_align_args *args, struct tile *tile,
+static void scatter_list(const struct roi_align_args *args, struct roi_tile *tile,
                          struct totals *totals, int64_t list) {
   const struct roi_pool_tiles *tiles = &args->pool.tiles;
   const uint32_t end = tiles->starts[list + 1];
@@ -271,8 +271,8 @@ static void scatter_list(const struct roi_align_args *args, struct tile *tile,
   }
 }
 
-static struct totals start_totals(const struct roi_pool_args *a, struct tile *tile, int64_t list,
-                                  void *memory) {
+static struct totals start_totals(const struct roi_pool_args *a, struct roi_tile *tile,
+                                  int64_t list, void *memory) {
   const uint32_t *starts = a->tiles.starts;
   const int64_t of_image = a->tiles.count + tile->image;
   const uint32_t bins = starts[list + 1] - starts[list] + starts[of_image + 1] - starts[of_image];
@@ -292,7 +292,7 @@ void MLUOP_VARIANT(roi_align_scatter)(const void *vargs, int64_t begin, int64_t 
   const struct roi_align_args *args = vargs;
   const struct roi_pool_args *a = &args->pool;
   for (int64_t list = begin; list < end; list++) {
-    struct tile tile;
+    struct roi_tile tile;
     start_tile(a, list, scratch, &tile);
     struct totals totals = start_totals(a, &tile, list, (char *)scratch + a->tiles.buffer_bytes);
     scatter_list(args, &tile, &totals, list);

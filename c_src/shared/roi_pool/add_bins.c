@@ -24,18 +24,18 @@ struct slopes {
 
 /* Where row i of the pixels of a bin would begin with the first column of the map: in the sums, and
    in the map. */
-MLUOP_INLINE int64_t sums_of(const struct tile *tile, const struct tap_lists *taps, int64_t i) {
+MLUOP_INLINE int64_t sums_of(const struct roi_tile *tile, const struct tap_lists *taps, int64_t i) {
   return (taps->row[i].at - tile->rows.begin) * tile->pitch - tile->cols.begin * tile->stride;
 }
 
-MLUOP_INLINE int64_t pixels_of(const struct roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE int64_t pixels_of(const struct roi_pool_args *a, const struct roi_tile *tile,
                                const struct tap_lists *taps, int64_t i) {
   return (tile->image * a->shape.H + taps->row[i].at) * a->shape.W * a->shape.C;
 }
 
 /* Adds `count` vectors of channels from c. A pixel is multiplied by the gradient first: it is
    loaded once for both slopes. Without `want_slopes` the map is not read. */
-MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct roi_tile *tile,
                               const struct tap_lists *taps, int64_t c, int count, int want_slopes,
                               int is_half, struct slopes *slopes) {
   const int64_t at = taps->index * a->shape.C + c;
@@ -72,7 +72,7 @@ MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct tile *
 
 /* The same for one vector, or a part of one: little is done for each pixel, as much as possible for
    a row of them. `filled` if the sums of a pixel are whole vectors. */
-MLUOP_INLINE void add_vector(const struct roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_vector(const struct roi_pool_args *a, const struct roi_tile *tile,
                              const struct tap_lists *taps, int64_t c, int64_t part, int filled,
                              int want_slopes, int is_half, struct slopes *slopes) {
   const int64_t at = taps->index * a->shape.C + c, sum_stride = tile->stride,
@@ -107,7 +107,7 @@ MLUOP_INLINE void add_vector(const struct roi_pool_args *a, const struct tile *t
 }
 
 /* Fewer channels than a vector has. */
-MLUOP_INLINE void add_rest(const struct roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_rest(const struct roi_pool_args *a, const struct roi_tile *tile,
                            const struct tap_lists *taps, int64_t c, int want_slopes, int is_half,
                            struct slopes *slopes) {
   if (a->plan.in_place) {
@@ -119,7 +119,7 @@ MLUOP_INLINE void add_rest(const struct roi_pool_args *a, const struct tile *til
 
 /* A map of one channel. */
 MLUOP_INLINE struct roi_pool_slopes add_single(const struct roi_pool_args *a,
-                                               const struct tile *tile,
+                                               const struct roi_tile *tile,
                                                const struct tap_lists *taps, int want_slopes,
                                                int is_half) {
   const float gradient = mluop_load_as(a->data.grad_output, taps->index, is_half);
@@ -144,7 +144,7 @@ MLUOP_INLINE struct roi_pool_slopes add_single(const struct roi_pool_args *a,
   return (struct roi_pool_slopes){slopes.x * gradient, slopes.y * gradient};
 }
 
-MLUOP_INLINE void add_channels(const struct roi_pool_args *a, const struct tile *tile,
+MLUOP_INLINE void add_channels(const struct roi_pool_args *a, const struct roi_tile *tile,
                                const struct tap_lists *taps, int want_slopes, int is_half,
                                struct slopes *slopes) {
   int64_t c = 0;
@@ -161,7 +161,7 @@ MLUOP_INLINE void add_channels(const struct roi_pool_args *a, const struct tile 
 }
 
 /* Finds the taps of a bin on the tile, and returns whether there are any. */
-static inline int find_taps(const struct roi_pool_args *a, const struct tile *tile,
+static inline int find_taps(const struct roi_pool_args *a, const struct roi_tile *tile,
                             const struct roi_pool_bin *bin, int want_slopes,
                             struct tap_lists *taps) {
   const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
@@ -173,7 +173,7 @@ static inline int find_taps(const struct roi_pool_args *a, const struct tile *ti
   return taps->cols != 0;
 }
 
-static inline void touch_pixels(struct tile *tile, const struct tap_lists *taps) {
+static inline void touch_pixels(struct roi_tile *tile, const struct tap_lists *taps) {
   uint64_t cols = 0;
   for (int64_t j = 0; j < taps->cols; j++) {
     cols |= UINT64_C(1) << (taps->col[j].at - tile->cols.begin);
@@ -182,7 +182,7 @@ static inline void touch_pixels(struct tile *tile, const struct tap_lists *taps)
 }
 
 MLUOP_INLINE struct roi_pool_slopes add_bin_as(const struct roi_pool_args *a,
-                                               const struct tile *tile,
+                                               const struct roi_tile *tile,
                                                const struct tap_lists *taps, int want_slopes,
                                                int is_half) {
   if (a->shape.C == 1) return add_single(a, tile, taps, want_slopes, is_half);
@@ -193,7 +193,7 @@ MLUOP_INLINE struct roi_pool_slopes add_bin_as(const struct roi_pool_args *a,
 }
 
 /* Returns the slopes of the bin, if they are wanted. */
-static struct roi_pool_slopes add_bin(const struct roi_pool_args *a, const struct tile *tile,
+static struct roi_pool_slopes add_bin(const struct roi_pool_args *a, const struct roi_tile *tile,
                                       const struct tap_lists *taps, int want_slopes) {
   if (want_slopes) {
     return a->shape.is_half ? add_bin_as(a, tile, taps, 1, 1) : add_bin_as(a, tile, taps, 1, 0);
@@ -201,7 +201,7 @@ static struct roi_pool_slopes add_bin(const struct roi_pool_args *a, const struc
   return a->shape.is_half ? add_bin_as(a, tile, taps, 0, 1) : add_bin_as(a, tile, taps, 0, 0);
 }
 
-static void add_list(const struct roi_pool_args *a, struct tile *tile, int64_t list,
+static void add_list(const struct roi_pool_args *a, struct roi_tile *tile, int64_t list,
                      struct tap_lists *taps) {
   const struct roi_pool_tiles *tiles = &a->tiles;
   const uint32_t end = tiles->starts[list + 1];
@@ -227,7 +227,7 @@ void MLUOP_VARIANT(roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t 
   struct tap_lists taps = {.row = (void *)((char *)scratch + a->tiles.buffer_bytes)};
   taps.col = taps.row + a->plan.max_taps_h;
   for (int64_t list = begin; list < end; list++) {
-    struct tile tile;
+    struct roi_tile tile;
     start_tile(a, list, scratch, &tile);
     add_list(a, &tile, list, &taps);
     add_list(a, &tile, a->tiles.count + tile.image, &taps);

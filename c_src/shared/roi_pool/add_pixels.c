@@ -81,7 +81,7 @@ MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batc
 }
 
 /* All pixels of the tile. */
-MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct tile *tile,
+MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_tile *tile,
                              struct roi_pool_batch *batch, struct channels channels, int is_half) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
@@ -107,7 +107,7 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct tile *tile,
   }
 }
 
-MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct tile *tile,
+MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct roi_tile *tile,
                                struct roi_pool_batch *batch, int want_slopes, int is_half) {
   struct channels channels = {0, VL, VECTORS, want_slopes};
   for (; channels.first + VECTORS * VL <= a->shape.C; channels.first += VECTORS * VL) {
@@ -125,7 +125,7 @@ MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct tile *tile,
   if (channels.part > 0) sum_pixels(a, tile, batch, channels, is_half);
 }
 
-static void sum_batch(const struct roi_pool_args *a, struct tile *tile,
+static void sum_batch(const struct roi_pool_args *a, struct roi_tile *tile,
                       struct roi_pool_batch *batch, int64_t list) {
   sort_visits(a, batch);
   if (a->data.offset != NULL) {
@@ -147,8 +147,8 @@ static void sum_batch(const struct roi_pool_args *a, struct tile *tile,
 }
 
 /* The bins of a list in batches. */
-static void sum_list(const struct roi_pool_args *a, struct tile *tile, struct roi_pool_batch *batch,
-                     int64_t list) {
+static void sum_list(const struct roi_pool_args *a, struct roi_tile *tile,
+                     struct roi_pool_batch *batch, int64_t list) {
   const struct roi_pool_tiles *tiles = &a->tiles;
   for (uint32_t i = tiles->starts[list]; i < tiles->starts[list + 1]; i++) {
     const uint32_t entry = tiles->entries[i];
@@ -172,7 +172,7 @@ void MLUOP_VARIANT(roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_
   batch->taps = (void *)(batch + 1);
   batch->bin_count = batch->visit_count = batch->tap_count = 0;
   for (int64_t list = begin; list < end; list++) {
-    struct tile tile;
+    struct roi_tile tile;
     start_tile(a, list, scratch, &tile);
     sum_list(a, &tile, batch, list);
     sum_list(a, &tile, batch, a->tiles.count + tile.image);

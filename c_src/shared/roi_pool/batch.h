@@ -13,7 +13,7 @@ MLUOP_INLINE int strip_shift(const struct roi_pool_args *a) {
   return a->tiles.shift_w < 2 ? a->tiles.shift_w : 2;
 }
 
-MLUOP_INLINE int has_room(const struct roi_pool_batch *batch, const struct tile *tile) {
+MLUOP_INLINE int has_room(const struct roi_pool_batch *batch, const struct roi_tile *tile) {
   const int64_t pixels = (tile->rows.end - tile->rows.begin) * (tile->cols.end - tile->cols.begin);
   return batch->bin_count < ROI_POOL_BATCH_BINS && batch->tap_count < ROI_POOL_BATCH_TAPS &&
          batch->visit_count + 4 * pixels <= ROI_POOL_BATCH_VISITS;
@@ -21,7 +21,7 @@ MLUOP_INLINE int has_room(const struct roi_pool_batch *batch, const struct tile 
 
 /* Adds a bin that touches the tile, and returns whether it does. The taps then have for `at` what
    they add to the number of a pixel. */
-static inline int take_bin(const struct roi_pool_args *a, const struct tile *tile,
+static inline int take_bin(const struct roi_pool_args *a, const struct roi_tile *tile,
                            struct roi_pool_batch *batch, uint32_t entry) {
   const struct roi_pool_bin *bin = &a->memory.bins[entry];
   const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];

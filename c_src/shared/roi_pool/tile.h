@@ -7,7 +7,7 @@
 
 #include "shared/roi_pool/taps.h"
 
-struct tile {
+struct roi_tile {
   int64_t image;
   struct range rows, cols;
   float *sums;           /* of its first pixel */
@@ -23,7 +23,7 @@ static inline struct range part_of(int64_t index, int64_t size, int64_t extent) 
 
 /* Finds a tile and where it is summed. In a buffer pixels are filled up to whole vectors. */
 static inline void start_tile(const struct roi_pool_args *a, int64_t number, float *buffer,
-                              struct tile *tile) {
+                              struct roi_tile *tile) {
   const struct roi_pool_tiles *tiles = &a->tiles;
   const int64_t row = number / tiles->across, col = number % tiles->across;
   tile->image = row / tiles->down;
@@ -60,7 +60,7 @@ MLUOP_INLINE uint64_t bits_of(struct range run) {
 }
 
 /* Makes the sums of the pixels in `cols` 0, unless they have been touched before. */
-MLUOP_INLINE void touch(struct tile *tile, int64_t row, uint64_t cols) {
+MLUOP_INLINE void touch(struct roi_tile *tile, int64_t row, uint64_t cols) {
   uint64_t fresh = cols & ~tile->touched[row];
   tile->touched[row] |= cols;
   while (fresh != 0) {
@@ -87,8 +87,8 @@ MLUOP_INLINE void store_run(const struct roi_pool_args *a, int64_t at, const flo
   }
 }
 
-static inline int64_t pixel_of(const struct roi_pool_args *a, const struct tile *tile, int64_t row,
-                               int64_t col) {
+static inline int64_t pixel_of(const struct roi_pool_args *a, const struct roi_tile *tile,
+                               int64_t row, int64_t col) {
   return ((tile->image * a->shape.H + tile->rows.begin + row) * a->shape.W + tile->cols.begin +
           col) *
          a->shape.C;
@@ -105,8 +105,8 @@ static inline void clear_run(const struct roi_pool_args *a, int64_t at, int64_t 
 }
 
 /* Stores the sums of a run of pixels of a row. */
-static inline void store_pixels(const struct roi_pool_args *a, const struct tile *tile, int64_t row,
-                                struct range run) {
+static inline void store_pixels(const struct roi_pool_args *a, const struct roi_tile *tile,
+                                int64_t row, struct range run) {
   /* Pixels that are as wide in the tile as in grad_input make one run of floats. */
   const int whole = tile->stride == a->shape.C;
   const int64_t runs = whole ? 1 : run.end - run.begin;
@@ -123,7 +123,7 @@ static inline void store_pixels(const struct roi_pool_args *a, const struct tile
 }
 
 /* Stores what has been summed in a buffer, and zeros for the other pixels. */
-static inline void store_tile(const struct roi_pool_args *a, const struct tile *tile) {
+static inline void store_tile(const struct roi_pool_args *a, const struct roi_tile *tile) {
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const uint64_t all = bits_of((struct range){0, cols});
   for (int64_t row = 0; row < rows; row++) {
