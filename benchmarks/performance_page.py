@@ -41,6 +41,10 @@ def of_families(results: Results) -> Iterator[tuple[str, Results]]:
     for family, bench in _families.parts("bench"):
         names = {case.name for case in bench.CASES}
         rows = [row for row in results["cases"] if row["name"] in names]
+        if not rows:
+            raise ValueError(
+                f"there are no figures of {family}: all families are measured in one run"
+            )
         yield family, {**results, "cases": rows}
 
 

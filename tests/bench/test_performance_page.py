@@ -67,6 +67,8 @@ def test_figures_by_hand(page, tmp_path):
     assert "DISTURBED: 2 of 4 times" in page.of_machine(noisy)
     assert "DISTURBED by other programs" in _charts.speed(noisy)
     assert "DISTURBED" not in _charts.speed(results())
+    with pytest.raises(ValueError, match="there are no figures of "):
+        page.files(results())
     path.write_text("a page without the mark")
     with pytest.raises(ValueError, match="has no line"):
         page.with_figures(path, "")
