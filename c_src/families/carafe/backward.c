@@ -21,7 +21,7 @@ static void pack_input(const struct map_strip *s, int64_t y) {
   const struct carafe_backward_plan *plan = &args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t slots = carafe_slots(a), row = carafe_input_row_floats(args);
-  const int64_t pixel = carafe_pixel_floats(plan);
+  const int64_t pixel = carafe_pixel_floats(s->args);
   const int64_t begin = carafe_window(s->columns.begin, a->K, a->W).begin;
   const int64_t end = carafe_window(s->columns.end - 1, a->K, a->W).end;
   for (int64_t part = 0; part < plan->parts; part++) {

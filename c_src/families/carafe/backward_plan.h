@@ -7,16 +7,13 @@
 #include "core/arena.h"
 #include "families/carafe/job.h"
 
-/* An item is a row of a strip of columns of the map, for a block of groups. */
 struct carafe_backward_plan {
-  int64_t groups;        /* of a block, all channels of each */
-  int64_t part, parts;   /* a group's channels: parts of at most so many, and how many parts */
-  int64_t columns, rows; /* of a strip */
-  int64_t segment;       /* windows of a row that are done together */
-  int64_t plane;         /* small_channels: floats of a channel of a row; */
-  int64_t spread;        /* and 0, or the lanes of a vector, if columns have vectors of groups */
-  int64_t total_rows;    /* two-level sums: 0, or rows of windows that are summed together; */
-  int64_t total_chunks;  /* and chunks of the pixels of a window */
+  int64_t part, parts;  /* a group's channels: parts of at most so many, and how many parts */
+  int64_t segment;      /* windows of a row that are done together */
+  int64_t plane;        /* small_channels: floats of a channel of a row; */
+  int64_t spread;       /* and 0, or the lanes of a vector, if columns have vectors of groups */
+  int64_t total_rows;   /* two-level sums: 0, or rows of windows that are summed together; */
+  int64_t total_chunks; /* and chunks of the pixels of a window */
 };
 
 struct carafe_backward_args {
@@ -24,6 +21,7 @@ struct carafe_backward_args {
   const void *input, *mask, *grad_output;
   void *grad_input, *grad_mask;
   int large; /* the tensors exceed the caches */
+  struct carafe_cut cut;
   struct carafe_backward_plan plan;
 };
 
@@ -37,18 +35,18 @@ static inline int64_t carafe_margin_columns(const struct carafe_shape *a) {
 }
 
 /* Floats of a pixel in the rings, of one part of the channels. */
-static inline int64_t carafe_pixel_floats(const struct carafe_backward_plan *plan) {
-  return plan->groups * carafe_padded(plan->part);
+static inline int64_t carafe_pixel_floats(const struct carafe_backward_args *args) {
+  return args->cut.groups * carafe_padded(args->plan.part);
 }
 
 static inline int64_t carafe_input_row_floats(const struct carafe_backward_args *args) {
   const struct carafe_shape *a = &args->shape;
-  return (carafe_min(a->W, args->plan.columns + a->K - 1) + 2 * carafe_margin_columns(a)) *
-         carafe_pixel_floats(&args->plan);
+  return (carafe_min(a->W, args->cut.columns + a->K - 1) + 2 * carafe_margin_columns(a)) *
+         carafe_pixel_floats(args);
 }
 
 static inline int64_t carafe_sums_row_floats(const struct carafe_backward_args *args) {
-  return args->plan.columns * carafe_pixel_floats(&args->plan);
+  return args->cut.columns * carafe_pixel_floats(args);
 }
 
 /* Of the general kernel. Each ring has its rows part by part of the channels. */

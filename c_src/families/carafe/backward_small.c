@@ -266,7 +266,7 @@ static void do_row(struct map_strip *s, struct carafe_span centres) {
     /* Those of vectors that are spread at once are not kept. */
     struct row_chunk c = {.weights = numbers_of(s, scratch->weights, 0),
                           .grads = numbers_of(s, scratch->grads, 0)};
-    c.pixels = carafe_chunk(a, chunk, c.block);
+    c.pixels = pixels_of_chunk(a, chunk, c.block);
     for (int e = 0; e < c.pixels; e++) c.block[e] = (pixel_of(s, 0) + c.block[e]) * a->G + s->group;
     int64_t place[CARAFE_SMALL_K * CARAFE_SMALL_K];
     struct lane_dots dots = dots_of(s, &c, place);

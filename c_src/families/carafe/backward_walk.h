@@ -33,24 +33,18 @@ static inline struct carafe_span both_spans(struct carafe_span a, struct carafe_
   return (struct carafe_span){carafe_max(a.begin, b.begin), carafe_min(a.end, b.end)};
 }
 
+/* offset[e] becomes how many pixels of grad_output pixel e of a chunk is after the window's first.
+   Returns how many pixels there are. */
+static inline int pixels_of_chunk(const struct carafe_shape *a, int64_t number, int64_t *offset) {
+  const struct carafe_span chunk = carafe_chunk(a, number);
+  for (int64_t u = chunk.begin; u < chunk.end; u++) *offset++ = u / a->S * a->S * a->W + u % a->S;
+  return (int)(chunk.end - chunk.begin);
+}
+
 /* The first pixel of grad_output under the window around column j of the row in turn. */
 static inline int64_t pixel_of(const struct map_strip *s, int64_t j) {
   const struct carafe_shape *a = &s->args->shape;
   return ((s->n * a->H + s->row) * a->S * a->W + j) * a->S;
-}
-
-static inline void prefetch_pixels(const struct map_strip *s, struct prefetch *p,
-                                   const void *tensor, int64_t elements, int64_t pixel,
-                                   int64_t count, int64_t rows) {
-  const struct carafe_shape *a = &s->args->shape;
-  const int64_t bytes = elements * (a->is_half ? 2 : 4);
-  prefetch_add(
-      p, (struct prefetch_area){.first = (const char *)tensor + (pixel * a->G + s->group) * bytes,
-                                .bytes = s->groups * bytes,
-                                .count = count,
-                                .step = a->G * bytes,
-                                .rows = rows,
-                                .row_step = a->S * a->W * a->G * bytes});
 }
 
 /* While a segment is done: what the next one needs; and, of the same columns, the row of the input
@@ -60,12 +54,12 @@ static inline void prefetch_after(struct map_strip *s, struct carafe_span segmen
   const struct carafe_shape *a = &args->shape;
   const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K, row_end = s->centres.end;
   struct prefetch *p = &s->prefetch;
-  *p = (struct prefetch){.areas = 0};
+  *p = (struct prefetch){.shape = a, .group = s->group, .groups = s->groups};
   if (!args->large) return;
   const struct carafe_span own = both_spans(segment, s->columns);
   const int64_t corner = s->n * a->H * a->W + own.begin, above = s->row - r, below = s->row + r + 1;
   if (own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
-    prefetch_pixels(s, p, args->grad_input, a->C, corner + above * a->W, own.end - own.begin, 1);
+    prefetch_pixels(p, args->grad_input, a->C, a->C, corner + above * a->W, own.end - own.begin, 1);
   }
   struct map_strip next = *s;
   const int64_t begin = segment.end < row_end ? segment.end : s->centres.begin;
@@ -73,14 +67,14 @@ static inline void prefetch_after(struct map_strip *s, struct carafe_span segmen
   const int64_t count = carafe_min(args->plan.segment, row_end - begin) * S;
   const int64_t pixel = pixel_of(&next, begin);
   if (next.row < carafe_min(a->H, s->rows.end + r)) {
-    if (masks) prefetch_pixels(s, p, args->mask, taps, pixel, count, S);
-    prefetch_pixels(s, p, args->grad_output, a->C, pixel, count, S);
+    if (masks) prefetch_pixels(p, args->mask, taps, taps, pixel, count, S);
+    prefetch_pixels(p, args->grad_output, a->C, a->C, pixel, count, S);
   }
   if (masks && next.row >= s->rows.begin && next.row < s->rows.end) {
-    prefetch_pixels(s, p, args->grad_mask, taps, pixel, count, S);
+    prefetch_pixels(p, args->grad_mask, taps, taps, pixel, count, S);
   }
   if (below < carafe_min(a->H, s->rows.end + r)) {
-    prefetch_pixels(s, p, args->input, a->C, corner - own.begin + segment.begin + below * a->W,
+    prefetch_pixels(p, args->input, a->C, a->C, corner - own.begin + segment.begin + below * a->W,
                     segment.end - segment.begin, 1);
   }
 }
@@ -107,25 +101,20 @@ static inline void walk_strip(struct map_strip *s, const struct steps *steps) {
   }
 }
 
-/* The items [begin, end). Items of one strip differ in their row alone. */
+/* The items [begin, end). */
 static inline void walk_items(const struct carafe_backward_args *args, int64_t begin, int64_t end,
                               const void *scratch, const struct steps *steps) {
   const struct carafe_shape *a = &args->shape;
-  const struct carafe_backward_plan *plan = &args->plan;
-  const int64_t r = (a->K - 1) / 2, blocks = carafe_div_up(a->G, plan->groups);
-  const int64_t tiles = carafe_div_up(a->W, plan->columns);
-  const int64_t bands = carafe_div_up(a->H, plan->rows);
-  for (int64_t stop; begin < end; begin = stop) {
-    const int64_t strip = begin / plan->rows, tile = strip / blocks % tiles;
-    const int64_t band = strip / blocks / tiles;
-    stop = carafe_min(end, (strip + 1) * plan->rows);
-    struct map_strip s = {.args = args, .n = band / bands, .scratch = scratch};
-    s.group = strip % blocks * plan->groups;
-    s.groups = carafe_min(plan->groups, a->G - s.group);
-    s.rows.begin = band % bands * plan->rows + begin % plan->rows;
-    s.rows.end = carafe_min(a->H, s.rows.begin + stop - begin);
-    s.columns.begin = tile * plan->columns;
-    s.columns.end = carafe_min(a->W, s.columns.begin + plan->columns);
+  const int64_t r = (a->K - 1) / 2;
+  while (begin < end) {
+    const struct carafe_strip strip = carafe_next_strip(a, &args->cut, &begin, end);
+    struct map_strip s = {.args = args,
+                          .n = strip.n,
+                          .group = strip.group,
+                          .groups = strip.groups,
+                          .rows = strip.rows,
+                          .columns = strip.columns,
+                          .scratch = scratch};
     s.centres.begin = carafe_max(0, s.columns.begin - r);
     s.centres.end = carafe_min(a->W, s.columns.end + r);
     if (s.rows.begin < s.rows.end) walk_strip(&s, steps);

@@ -34,7 +34,7 @@ static struct chunk chunk_at(const struct map_strip *s, struct carafe_span centr
                              int64_t number) {
   const struct carafe_shape *a = &s->args->shape;
   struct chunk c = {.centres = centres, .first = pixel_of(s, centres.begin), .group = group};
-  c.pixels = carafe_chunk(a, number, c.offset);
+  c.pixels = pixels_of_chunk(a, number, c.offset);
   if (a->S > 1) return c;
   for (int e = 0; e < CARAFE_TILE; e++) c.offset[e] = e;
   return c;
@@ -71,7 +71,7 @@ static struct tile first_tile(struct map_strip *s, const struct chunk *c, float 
                        .row = rows.begin % slots,
                        .row_floats = row_floats,
                        .slots = slots,
-                       .pixel = carafe_pixel_floats(&s->args->plan),
+                       .pixel = carafe_pixel_floats(s->args),
                        .rows = rows.end - rows.begin,
                        .K = s->args->shape.K,
                        .is_first = part == 0,

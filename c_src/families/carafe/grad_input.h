@@ -149,7 +149,7 @@ static void move_sums(float *total, float *sum, int64_t count) {
 /* Two-level sums: what was added to columns [begin, end) of the rows under the windows. */
 static void add_totals(const struct map_strip *s, int64_t begin, int64_t end) {
   const struct carafe_general_scratch *scratch = s->scratch;
-  const int64_t pixel = carafe_pixel_floats(&s->args->plan), slots = carafe_slots(&s->args->shape);
+  const int64_t pixel = carafe_pixel_floats(s->args), slots = carafe_slots(&s->args->shape);
   const struct carafe_span columns = both_spans(s->columns, (struct carafe_span){begin, end});
   for (int64_t part = 0; part < s->args->plan.parts && columns.begin < columns.end; part++) {
     for (int64_t y = s->owned.begin; y < s->owned.end; y++) {
@@ -165,7 +165,7 @@ static void store_sums(const struct map_strip *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_backward_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
-  const int64_t pixel = carafe_pixel_floats(plan), row = carafe_sums_row_floats(s->args);
+  const int64_t pixel = carafe_pixel_floats(s->args), row = carafe_sums_row_floats(s->args);
   for (int64_t part = 0; part < plan->parts; part++) {
     const int64_t at = part * sums_ring_floats(s) + y % carafe_slots(a) * row;
     const int64_t channel = part * plan->part, count = carafe_min(plan->part, a->C - channel);

@@ -2,35 +2,44 @@
 #ifndef MLUOP_FAMILIES_CARAFE_JOB_H_
 #define MLUOP_FAMILIES_CARAFE_JOB_H_
 
+/* What forward and backward share: shapes, and how a job is cut into items. */
+
 #include <stdint.h>
 
 /* Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask is
-   [N, S*H, S*W, G, K, K]. Output pixel (p, q) sees the K x K window of the input around
+   [N, S*H, S*W, G, K, K]. Output pixel (p, q) has the K x K window of the input around
    (p / S, q / S). */
 struct carafe_shape {
   int64_t N, H, W, C, G, K, S;
   int is_half;
 };
 
+struct carafe_span {
+  int64_t begin, end;
+};
+
+/* An item is a row of a strip of columns of the map, for a block of channels: some whole groups, or
+   a part of one. Items of a strip follow each other: what was prepared for one serves the next. */
+struct carafe_cut {
+  int64_t groups, channels; /* of a full block; channels: of each group */
+  int64_t columns, rows;    /* of a full strip */
+};
+
+/* The rows of a strip that a thread does, one after the other. */
+struct carafe_strip {
+  int64_t n, group, groups;  /* image; first group of the block, and how many */
+  int64_t channel, channels; /* of each of them */
+  struct carafe_span rows, columns;
+};
+
 /* Channels that are done together, of one group or several. */
 enum { CARAFE_BLOCK_CHANNELS = 256 };
-
-/* How a job is cut into items: each does one row of a tile of columns of the map, for a block of
-   channels. A block is either some whole groups (part == C) or a part of one (groups == 1). The
-   rows of a strip follow each other, so that what was prepared for one serves the next. */
-struct carafe_plan {
-  int64_t groups, part;  /* of a full block */
-  int64_t columns, rows; /* of a full strip */
-  int64_t lanes;         /* 0, or floats of a packed group where vectors hold several groups */
-};
 
 /* Channels of a group are padded to this in packed rows: a multiple of every vector. */
 enum { CARAFE_PAD = 16 };
 
-/* Elements of a cache line. */
-static inline int64_t carafe_line_elements(const struct carafe_shape *shape) {
-  return shape->is_half ? 2 * CARAFE_PAD : CARAFE_PAD;
-}
+/* Output pixels that are done together; where S > 1, they are under one window. */
+enum { CARAFE_TILE = 4 };
 
 static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t carafe_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -39,51 +48,49 @@ static inline int64_t carafe_padded(int64_t channels) {
   return carafe_div_up(channels, CARAFE_PAD) * CARAFE_PAD;
 }
 
-/* Blocks of the channels, tiles of the columns, and items of a job. */
-static inline int64_t carafe_blocks(const struct carafe_shape *shape,
-                                    const struct carafe_plan *plan) {
-  return carafe_div_up(shape->G, plan->groups) * carafe_div_up(shape->C, plan->part);
-}
-
-static inline int64_t carafe_tiles(const struct carafe_shape *shape,
-                                   const struct carafe_plan *plan) {
-  return carafe_div_up(shape->W, plan->columns);
-}
-
 /* Items of the job, those below the map included. */
-static inline int64_t carafe_items(const struct carafe_shape *shape,
-                                   const struct carafe_plan *plan) {
-  return shape->N * carafe_div_up(shape->H, plan->rows) * carafe_tiles(shape, plan) *
-         carafe_blocks(shape, plan) * plan->rows;
+static inline int64_t carafe_items(const struct carafe_shape *a, const struct carafe_cut *cut) {
+  return a->N * carafe_div_up(a->H, cut->rows) * carafe_div_up(a->W, cut->columns) *
+         carafe_div_up(a->G, cut->groups) * carafe_div_up(a->C, cut->channels) * cut->rows;
 }
 
-/* Packed rows: a ring of as many as a window has, each of a tile's columns and those around it. The
-   pixels of a column lie side by side: a window is in one piece, and prefetches that run ahead of
-   strided reads stay near. */
-static inline int64_t carafe_ring_rows(const struct carafe_shape *shape) {
-  return carafe_min(shape->K, shape->H);
+/* The strip that item *begin is in, with the rows of those before `end`; *begin becomes the next
+   item. */
+static inline struct carafe_strip carafe_next_strip(const struct carafe_shape *a,
+                                                    const struct carafe_cut *cut, int64_t *begin,
+                                                    int64_t end) {
+  const int64_t parts = carafe_div_up(a->C, cut->channels);
+  const int64_t blocks = carafe_div_up(a->G, cut->groups) * parts;
+  const int64_t across = carafe_div_up(a->W, cut->columns), down = carafe_div_up(a->H, cut->rows);
+  const int64_t strip = *begin / cut->rows, block = strip % blocks, band = strip / blocks / across;
+  struct carafe_strip s = {.n = band / down,
+                           .group = block / parts * cut->groups,
+                           .channel = block % parts * cut->channels};
+  s.groups = carafe_min(cut->groups, a->G - s.group);
+  s.channels = carafe_min(cut->channels, a->C - s.channel);
+  s.columns.begin = strip / blocks % across * cut->columns;
+  s.columns.end = carafe_min(a->W, s.columns.begin + cut->columns);
+  const int64_t stop = carafe_min(end, (strip + 1) * cut->rows);
+  s.rows.begin = band % down * cut->rows + *begin % cut->rows;
+  s.rows.end = carafe_min(a->H, s.rows.begin + stop - *begin);
+  *begin = stop;
+  return s;
 }
 
-static inline int64_t carafe_ring_columns(const struct carafe_shape *shape,
-                                          const struct carafe_plan *plan) {
-  return carafe_min(shape->W, plan->columns + shape->K - 1);
+/* What is up to r = (K - 1) / 2 away from `at` and lies on the map. */
+static inline struct carafe_span carafe_window(int64_t at, int64_t K, int64_t extent) {
+  const int64_t r = (K - 1) / 2;
+  return (struct carafe_span){carafe_max(0, at - r), carafe_min(extent, at + r + 1)};
 }
 
-/* Floats of a block of channels of a packed pixel. */
-static inline int64_t carafe_block_floats(const struct carafe_plan *plan) {
-  return plan->lanes > 0 ? carafe_padded(plan->groups * plan->lanes)
-                         : plan->groups * carafe_padded(plan->part);
+/* The S x S pixels of a window are cut into chunks of 3 or 4 (of 1, if S is 1). */
+static inline int64_t carafe_chunks(const struct carafe_shape *a) {
+  return carafe_div_up(a->S * a->S, CARAFE_TILE);
 }
 
-/* An odd number of cache lines, and one of them at least is free. */
-static inline int64_t carafe_ring_pixel(const struct carafe_plan *plan) {
-  return ((carafe_block_floats(plan) / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
+static inline struct carafe_span carafe_chunk(const struct carafe_shape *a, int64_t chunk) {
+  const int64_t all = a->S * a->S, chunks = carafe_chunks(a);
+  return (struct carafe_span){all * chunk / chunks, all * (chunk + 1) / chunks};
 }
-
-/* Window centres of a row that are done together. */
-enum { CARAFE_SEGMENT = 16 };
-
-/* Output pixels under a window that are done together. */
-enum { CARAFE_TILE = 4 };
 
 #endif /* MLUOP_FAMILIES_CARAFE_JOB_H_ */

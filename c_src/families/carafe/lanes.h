@@ -5,7 +5,8 @@
 /* PACK and STORE of small_channels: a vector holds one number for each of VL blocks of a tensor, in
    which the elements of a block are neighbours. They are transposed in registers. */
 
-#include "families/carafe/item.h"
+#include "families/carafe/job.h"
+#include "vector/simd.h"
 
 struct blocks {
   void *tensor;

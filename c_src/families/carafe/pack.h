@@ -6,7 +6,7 @@
    second-level cache, as floats in whole vectors. */
 
 #include "families/carafe/forward.h"
-#include "families/carafe/item.h"
+#include "vector/simd.h"
 
 /* `count` elements of a half or float tensor from number `at` on, padded with zeros to whole
    vectors: no lane computes on what nobody wrote. */
@@ -37,12 +37,12 @@ static inline void carafe_store_run(void *tensor, int64_t at, const float *from,
    lie side by side: windows are in one piece, and spread over all sets of the first-level cache. */
 struct ring {
   const struct carafe_forward_args *args;
-  struct carafe_item item;
+  struct carafe_strip strip;
   int64_t rotation; /* elements: groups begin with as many channels from their end */
   float *floats;
   int64_t slots, pixel, group; /* pixel, group: floats of a packed one */
   struct carafe_span columns;  /* of the map */
-  int64_t strip, row, column;  /* what is before (row, column) of the strip has been packed */
+  int64_t row, column;         /* what is before (row, column) has been packed */
   int64_t next_end, at_once;   /* rows before next_end are packed ahead, so many pixels at once */
 };
 
@@ -52,42 +52,42 @@ static inline void pack_group(float *to, const struct ring *ring, int64_t from) 
   const void *input = ring->args->input;
   const int64_t rotation = ring->rotation;
   int64_t done = 0;
-  if (rotation > 0 && ring->item.channel == 0) {
+  if (rotation > 0 && ring->strip.channel == 0) {
     const char *end = mluop_at(input, from + a->C - rotation, a->is_half);
     const char *begin = mluop_at(input, from - rotation, a->is_half);
     for (; done < carafe_line_elements(a); done += VL) {
       vf_store(to + done, vf_load_joined_as(rotation - done, end, begin, done, a->is_half));
     }
   }
-  carafe_pack_run(to + done, input, from + ring->item.channel + done - rotation,
-                  ring->item.length - done, a->is_half);
+  carafe_pack_run(to + done, input, from + ring->strip.channel + done - rotation,
+                  ring->strip.channels - done, a->is_half);
 }
 
 /* A pixel whose groups share vectors: each is padded to `lanes`. What is written after a group is
    overwritten by the next one, or pads. */
 static inline void pack_small_groups(float *to, const struct ring *ring, int64_t from) {
   const struct carafe_shape *a = &ring->args->shape;
-  const int64_t lanes = ring->args->plan.lanes;
+  const int64_t lanes = ring->args->lanes;
   if (lanes == a->C) {
-    carafe_pack_run(to, ring->args->input, from, ring->item.groups * a->C, a->is_half);
+    carafe_pack_run(to, ring->args->input, from, ring->strip.groups * a->C, a->is_half);
     return;
   }
-  for (int64_t g = 0; g < ring->item.groups; g++, from += a->C, to += lanes) {
+  for (int64_t g = 0; g < ring->strip.groups; g++, from += a->C, to += lanes) {
     vf_store(to, vf_load_part_as(ring->args->input, from, a->C, a->is_half));
   }
 }
 
 static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_item *item = &ring->item;
-  const int64_t pixel = (item->n * a->H + ring->row) * a->W + ring->column;
-  const int64_t from = (pixel * a->G + item->group) * a->C;
+  const struct carafe_strip *strip = &ring->strip;
+  const int64_t pixel = (strip->n * a->H + ring->row) * a->W + ring->column;
+  const int64_t from = (pixel * a->G + strip->group) * a->C;
   const int64_t slot = (ring->column - ring->columns.begin) * ring->slots + ring->row % ring->slots;
   float *to = ring->floats + slot * ring->pixel;
-  if (ring->args->plan.lanes > 0) {
+  if (ring->args->lanes > 0) {
     pack_small_groups(to, ring, from);
   } else {
-    for (int64_t g = 0; g < item->groups; g++) {
+    for (int64_t g = 0; g < strip->groups; g++) {
       pack_group(to + g * ring->group, ring, from + g * a->C);
     }
   }
@@ -96,25 +96,26 @@ static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   ring->row++;
 }
 
-/* Packs what the windows of the item see and has not been packed yet. */
-static inline void pack_rows(struct ring *ring) {
+static inline void begin_strip(struct ring *ring, const struct carafe_strip *strip) {
   const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_item *item = &ring->item;
-  const struct carafe_span under = carafe_window(item->row, a->K, a->H);
-  if (ring->strip != item->strip) {
-    ring->strip = item->strip;
-    ring->columns.begin = carafe_window(item->column, a->K, a->W).begin;
-    ring->columns.end = carafe_window(item->column + item->columns - 1, a->K, a->W).end;
-    ring->column = ring->columns.begin;
-    ring->row = under.begin;
-  }
-  while (ring->row < under.end) pack_pixel(ring);
-  const int64_t rows = ring->args->plan.rows, is_last = (item->row + 1) % rows == 0;
-  ring->next_end = is_last ? 0 : carafe_min(under.end + 1, a->H);
-  ring->at_once = carafe_div_up(ring->columns.end - ring->columns.begin, item->columns);
+  ring->strip = *strip;
+  ring->columns.begin = carafe_window(strip->columns.begin, a->K, a->W).begin;
+  ring->columns.end = carafe_window(strip->columns.end - 1, a->K, a->W).end;
+  ring->column = ring->columns.begin;
+  ring->row = carafe_window(strip->rows.begin, a->K, a->H).begin;
+  ring->at_once = carafe_div_up(ring->columns.end - ring->columns.begin,
+                                strip->columns.end - strip->columns.begin);
 }
 
-/* Packs a part of the row that the next item will see, between the products of this one: that hides
+/* Packs what is under the windows of a row and has not been packed yet. */
+static inline void pack_rows(struct ring *ring, int64_t row) {
+  const struct carafe_shape *a = &ring->args->shape;
+  const struct carafe_span under = carafe_window(row, a->K, a->H);
+  while (ring->row < under.end) pack_pixel(ring);
+  ring->next_end = row + 1 < ring->strip.rows.end ? carafe_min(under.end + 1, a->H) : 0;
+}
+
+/* Packs a part of the row that the next item needs, between the products of this one: that hides
    what it takes. */
 static inline void pack_ahead(struct ring *ring, int64_t columns) {
   if (ring->row >= ring->next_end) return;
@@ -131,16 +132,16 @@ struct weights {
 
 /* The weights of the windows around `columns`, of all taps. Halves are packed; and the last ones of
    the mask, where small groups may read beyond those of a pixel. */
-static inline struct weights pack_weights(const struct ring *ring, float *memory,
+static inline struct weights pack_weights(const struct ring *ring, float *memory, int64_t y,
                                           struct carafe_span columns) {
   const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_item *item = &ring->item;
+  const struct carafe_strip *s = &ring->strip;
   const int64_t taps = a->K * a->K, pixel = a->G * taps, row = a->S * a->W * pixel;
-  const int64_t pixels = (columns.end - columns.begin) * a->S, used = item->groups * taps;
+  const int64_t pixels = (columns.end - columns.begin) * a->S, used = s->groups * taps;
   const int64_t at =
-      (item->n * a->H + item->row) * a->S * row + columns.begin * a->S * pixel + item->group * taps;
+      (s->n * a->H + y) * a->S * row + columns.begin * a->S * pixel + s->group * taps;
   const int64_t end = at + (a->S - 1) * row + (pixels - 1) * pixel + used;
-  const int small = ring->args->plan.lanes > 0;
+  const int small = ring->args->lanes > 0;
   if (!a->is_half && (!small || end + carafe_overread(a) <= a->N * a->H * a->S * row)) {
     return (struct weights){(const float *)ring->args->mask + at, row, pixel, taps};
   }

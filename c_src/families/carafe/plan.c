@@ -6,7 +6,29 @@
 /* Of a multiply-add, in picoseconds. */
 enum { PRODUCT_COST = 19 };
 
-enum { MIN_COLUMNS = 16, RING_BYTES = 1 << 19 };
+static int64_t evenly(int64_t all, int64_t most) {
+  return mluop_div_up(all, mluop_div_up(all, most));
+}
+
+/* Strips of many rows, since each needs K - 1 rows beside its own. */
+static int64_t strip_rows(const struct carafe_shape *a, mluOpHandle_t machine) {
+  const int64_t share = mluop_div_up(a->N * a->H, mluop_num_threads(machine));
+  return evenly(a->H, mluop_max(mluop_max(4 * (a->K - 1), share), 1));
+}
+
+/* `products`: of an item. */
+static void plan_items(const struct carafe_shape *a, const struct carafe_cut *cut, int64_t products,
+                       struct mluop_job *job) {
+  const int64_t cost = products * PRODUCT_COST;
+  job->count = carafe_items(a, cut);
+  job->grain = mluop_grain(cost);
+  job->schedule = MLUOP_STATIC;
+  job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
+}
+
+/* Forward. */
+
+enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
 
 /* Channels of several groups that are done together: the more, the less of each pixel of the mask
    is left out. */
@@ -15,46 +37,33 @@ enum { MOST_CHANNELS = 1024 };
 /* Of a column of small groups. */
 enum { MOST_WEIGHTS = 1 << 20 };
 
-/* Strips of many rows, since each needs K - 1 rows beside its own. A ring of the rows under its
-   windows, of as many columns as a strip has, stays in the second-level cache. */
-static void cut_strips(struct carafe_forward_args *args, int threads) {
+/* A ring of the rows under the windows of a strip stays in the second-level cache. */
+static void plan_forward(struct carafe_forward_args *args, mluOpHandle_t machine,
+                         struct mluop_job *job) {
   const struct carafe_shape *a = &args->shape;
-  struct carafe_plan *plan = &args->plan;
-  const int64_t rows = mluop_max(4 * (a->K - 1), mluop_div_up(a->N * a->H, threads));
-  plan->rows = mluop_div_up(a->H, mluop_div_up(a->H, mluop_max(rows, 1)));
-  const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(plan) * (int64_t)sizeof(float);
-  const int64_t most = mluop_max(RING_BYTES / column - (a->K - 1), MIN_COLUMNS);
-  plan->columns = mluop_div_up(a->W, mluop_div_up(a->W, most));
-}
-
-static void plan_job(struct carafe_forward_args *args, mluOpHandle_t machine,
-                     struct mluop_job *job) {
   struct mluop_arena arena = {NULL, 0};
-  cut_strips(args, mluop_num_threads(machine));
+  const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(args) * (int64_t)sizeof(float);
+  args->cut.rows = strip_rows(a, machine);
+  args->cut.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
   carafe_lay_out(args, &arena);
-  const struct carafe_shape *a = &args->shape;
   const int64_t taps = a->S * a->S * a->K * a->K;
-  job->count = carafe_items(a, &args->plan);
-  const int64_t cost = args->plan.columns * taps * carafe_block_floats(&args->plan) * PRODUCT_COST;
-  job->grain = mluop_grain(cost);
-  job->schedule = MLUOP_STATIC;
-  job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
+  plan_items(a, &args->cut, args->cut.columns * taps * carafe_block_floats(args), job);
   job->scratch_bytes = arena.used;
 }
 
 /* An item's block has at most CARAFE_BLOCK_CHANNELS channels of a group, in whole lines, or groups
    of MOST_CHANNELS together. */
-static void plan_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS), line = carafe_line_elements(a);
-  args->plan = (struct carafe_plan){.part = a->C, .groups = 1};
+  args->cut = (struct carafe_cut){.channels = a->C, .groups = 1};
   if (parts > 1) {
-    args->plan.part = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
+    args->cut.channels = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
   } else {
-    args->plan.groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
+    args->cut.groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
   }
-  plan_job(args, machine, job);
+  plan_forward(args, machine, job);
 }
 
 /* Floats of a group in vectors of several groups: a power of two. */
@@ -77,24 +86,127 @@ static bool fills_vectors(const void *vargs, mluOpHandle_t machine) {
 
 /* The groups of a pixel are done together, or in about equal blocks of whole vectors, so that there
    is room for the weights of a column. */
-static void plan_small_channels(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  args->plan = (struct carafe_plan){.part = a->C, .lanes = lanes_of(a)};
+  args->lanes = lanes_of(a);
+  args->cut.channels = a->C;
   const int64_t column = a->S * a->S * a->K * a->K * CARAFE_PAD;
-  const int64_t room = mluop_max(CARAFE_PAD, MOST_WEIGHTS / column * args->plan.lanes);
-  const int64_t blocks =
-      mluop_div_up(a->G * args->plan.lanes, mluop_min(CARAFE_BLOCK_CHANNELS, room));
-  const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->plan.lanes);
-  args->plan.groups = mluop_min(a->G, floats / args->plan.lanes);
-  plan_job(args, machine, job);
+  const int64_t room = mluop_max(CARAFE_PAD, MOST_WEIGHTS / column * args->lanes);
+  const int64_t blocks = mluop_div_up(a->G * args->lanes, mluop_min(CARAFE_BLOCK_CHANNELS, room));
+  const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->lanes);
+  args->cut.groups = mluop_min(a->G, floats / args->lanes);
+  plan_forward(args, machine, job);
 }
 
-static const struct mluop_way ways[] = {
-    {"small_channels", fits_vectors, fills_vectors, plan_small_channels, carafe_forward},
-    {"general", NULL, NULL, plan_general, carafe_forward}};
+static const struct mluop_way forward_ways[] = {
+    {"small_channels", fits_vectors, fills_vectors, plan_forward_small, carafe_forward},
+    {"general", NULL, NULL, plan_forward_general, carafe_forward}};
 
 void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
                                struct mluop_job *job) {
-  mluop_plan(handle, "carafe_forward", ways, args, job);
+  mluop_plan(handle, "carafe_forward", forward_ways, args, job);
+}
+
+/* Backward. */
+
+enum { BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
+
+/* Bytes of a chunk of grad_output that stay near until their second reader. */
+enum { SEGMENT_BYTES = 1 << 16, MIN_SEGMENT = 8, MOST_SEGMENT = 16 };
+
+/* Rounding errors grow with the length of a sum: an element of grad_input that gets more
+   contributions than these has them added up by so many first. */
+enum { SUM_TERMS = 1024 };
+
+enum { MOST_SMALL_CHANNELS = 64, SMALL_BYTES = 1 << 19 };
+
+static void plan_backward(struct carafe_backward_args *args, size_t scratch_bytes,
+                          struct mluop_job *job) {
+  const struct carafe_shape *a = &args->shape;
+  const int64_t taps = a->S * a->S * a->K * a->K;
+  plan_items(a, &args->cut, args->cut.columns * args->cut.groups * a->C * taps, job);
+  job->scratch_bytes = scratch_bytes;
+}
+
+/* Columns are many, as windows beside a strip contribute to it: what its rows need comes by in
+   order, so that a share of the last cache is enough for it. Where a strip begins does not depend
+   on the number of threads. */
+static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_backward_args *args = vargs;
+  const struct carafe_shape *a = &args->shape;
+  struct carafe_cut cut = {.groups = 1, .channels = a->C, .rows = strip_rows(a, machine)};
+  struct carafe_backward_plan plan = {.parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS)};
+  plan.part = plan.parts > 1 ? carafe_padded(mluop_div_up(a->C, plan.parts)) : a->C;
+  plan.parts = mluop_div_up(a->C, plan.part);
+  if (plan.parts == 1) {
+    cut.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
+  }
+  const int64_t pixel = cut.groups * carafe_padded(a->C) * (int64_t)sizeof(float);
+  const int64_t column = (2 * carafe_slots(a) + a->S * a->S) * pixel;
+  cut.columns = evenly(a->W, mluop_max(STRIP_BYTES / column - (a->K - 1), BACKWARD_COLUMNS));
+  const int64_t fit = SEGMENT_BYTES / (CARAFE_TILE * pixel);
+  plan.segment = mluop_max(MIN_SEGMENT, mluop_min(fit, MOST_SEGMENT));
+  const int64_t terms = a->K * a->S * a->S;
+  if (a->K * terms > SUM_TERMS) {
+    plan.total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
+    plan.total_chunks = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
+  }
+  args->cut = cut;
+  args->plan = plan;
+  struct mluop_arena arena = {NULL, 0};
+  carafe_general_layout(&arena, args);
+  plan_backward(args, arena.used, job);
+}
+
+static bool can_be_small(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
+  return a->K <= CARAFE_SMALL_K && a->C <= MOST_SMALL_CHANNELS &&
+         a->K * a->S * a->S <= SUM_TERMS * CARAFE_TILE;
+}
+
+/* Vectors of positions have no lanes that are not used, and need no sums across lanes. */
+static bool has_small_channels(const void *vargs, mluOpHandle_t machine) {
+  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
+  return a->C <= (a->G > 1 ? 2 * machine->vector_floats : 3 * machine->vector_floats / 2);
+}
+
+/* Where a column has vectors of groups, these are done one after the other, in the order of the
+   mask. Else weights of a row of windows are kept, which stay in the second cache if positions are
+   few: whole rows of some groups, or parts of rows. */
+static void plan_backward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_backward_args *args = vargs;
+  const struct carafe_shape *a = &args->shape;
+  const int64_t taps = a->K * a->K, beside = a->K - 1, rings = 2 * carafe_slots(a) * a->C;
+  struct carafe_cut cut = {.channels = a->C, .rows = strip_rows(a, machine)};
+  struct carafe_backward_plan plan = {.part = a->C, .parts = 1};
+  const int is_short = taps * a->S * a->S <= SUM_TERMS;
+  plan.spread = is_short && a->G >= machine->vector_floats ? machine->vector_floats : 0;
+  const int64_t floats = plan.spread > 0 ? rings : CARAFE_TILE * (taps + a->C) + rings;
+  const int64_t bytes = plan.spread > 0 ? STRIP_BYTES : SMALL_BYTES;
+  const int64_t positions = bytes / (floats * (int64_t)sizeof(float));
+  const int64_t most = mluop_max(CARAFE_BLOCK_CHANNELS / a->C, CARAFE_PAD);
+  cut.groups = plan.spread > 0 ? evenly(a->G, most) : a->G;
+  const int64_t pitch = carafe_small_pitch(&plan, cut.groups);
+  cut.columns =
+      evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, BACKWARD_COLUMNS)));
+  plan.segment = cut.columns + beside;
+  const int64_t margin = carafe_padded(beside / 2 * pitch);
+  plan.plane = carafe_padded(margin + plan.segment * pitch + CARAFE_PAD) | CARAFE_PAD;
+  args->cut = cut;
+  args->plan = plan;
+  struct mluop_arena arena = {NULL, 0};
+  carafe_small_layout(&arena, args);
+  plan_backward(args, arena.used, job);
+}
+
+static const struct mluop_way backward_ways[] = {
+    {"small_channels", can_be_small, has_small_channels, plan_backward_small,
+     carafe_backward_small},
+    {"general", NULL, NULL, plan_backward_general, carafe_backward}};
+
+void mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
+                                struct mluop_job *job) {
+  mluop_plan(handle, "carafe_backward", backward_ways, args, job);
 }

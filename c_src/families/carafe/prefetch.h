@@ -5,7 +5,8 @@
 /* Memory that will be needed is prefetched a few lines at a time, between products: all at once
    would hold up the loads in between, and what the CPU foresees by itself comes too late. */
 
-#include "families/carafe/item.h"
+#include "families/carafe/job.h"
+#include "vector/simd.h"
 
 enum { PREFETCH_LINE = 64, PREFETCH_AREAS = 6 };
 
@@ -16,22 +17,32 @@ struct prefetch_area {
 };
 
 struct prefetch {
+  const struct carafe_shape *shape;
+  int64_t group, groups; /* first group of a pixel, and how many */
   struct prefetch_area area[PREFETCH_AREAS];
   int areas;
   int64_t lines;    /* of all areas, about */
-  int64_t at_once;  /* lines of each time, if that is the same */
+  int64_t at_once;  /* lines of each time */
   int64_t row, run; /* of the last area, the next ones */
   const char *at, *end;
 };
 
-static inline void prefetch_add(struct prefetch *p, struct prefetch_area area) {
+/* `count` pixels from number `pixel` on, in some rows of output pixels, of a tensor that has
+   `elements` for each group; of the last group `used` are needed. */
+static inline void prefetch_pixels(struct prefetch *p, const void *tensor, int64_t elements,
+                                   int64_t used, int64_t pixel, int64_t count, int64_t rows) {
+  const struct carafe_shape *a = p->shape;
+  const int64_t size = a->is_half ? 2 : 4, step = a->G * elements * size;
+  struct prefetch_area area = {
+      .first = (const char *)tensor + pixel * step + p->group * elements * size,
+      .bytes = ((p->groups - 1) * elements + used) * size,
+      .count = count,
+      .step = step,
+      .rows = rows,
+      .row_step = a->S * a->W * step};
   if (area.step == area.bytes) {
     area.bytes *= area.count;
     area.count = 1;
-  }
-  if (area.count == 1 && area.row_step == area.bytes) {
-    area.bytes *= area.rows;
-    area.rows = 1;
   }
   p->lines += area.rows * area.count * (area.bytes / PREFETCH_LINE + 1);
   p->area[p->areas++] = area;

@@ -99,7 +99,8 @@ MLUOP_INLINE void sum_taps(vf total[PIXELS], const struct tiles *t, const struct
     }
     int64_t tap = taps->first[i], left = taps->count[i];
     for (; left >= 4; left -= 4, tap += 4, at += 4) {
-      if ((at - taps->at) % prefetch_taps(lanes) < 4) prefetch_lines(t->prefetch, t->prefetched);
+      if ((at - taps->at) % prefetch_taps(lanes) < 4)
+        prefetch_lines(t->prefetch, t->prefetch->at_once);
       add_fours(sum, at, x, weights, tap, step, 4, pixels, lanes);
     }
     if (left == 1) add_fours(sum, at, x, weights, tap, step, 1, pixels, lanes);

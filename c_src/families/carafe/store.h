@@ -13,7 +13,7 @@
    Where that cannot be, vectors are stored where they belong, the last one in part. */
 
 #include "families/carafe/forward.h"
-#include "families/carafe/item.h"
+#include "vector/simd.h"
 
 /* Of 32 registers, 4 x 4 hold sums; of 16, 4 x 3, or 4 x 2 where products need one as well. */
 #if defined(__AVX512F__) || defined(__aarch64__)
@@ -53,7 +53,7 @@ static inline struct output output_of(const struct carafe_forward_args *args) {
   struct output o = {.values = args->output, .C = a->C, .is_half = a->is_half};
   const int64_t line = (ROTATES ? CARAFE_PAD : VL) * (int64_t)sizeof(float);
   const int64_t off = (int64_t)((uintptr_t)args->output % (uintptr_t)line);
-  o.in_lines = args->plan.lanes == 0 && off % (ROTATES ? 4 : line) == 0 &&
+  o.in_lines = args->lanes == 0 && off % (ROTATES ? 4 : line) == 0 &&
                a->C % carafe_line_elements(a) == 0 && (!a->is_half || LINE_VECTORS == 1);
   o.rotation = o.in_lines ? off / (int64_t)sizeof(float) : 0;
   o.past_caches = o.in_lines && args->large;

@@ -16,7 +16,7 @@
 
 /* Tiles along a row of the map: windows around columns begin, begin + step, ... before end. */
 struct tiles {
-  int64_t begin, end, step;
+  int64_t row, begin, end, step;
   int64_t K, W;                        /* of a window; columns of the map */
   const float *rows[CARAFE_FORWARD_K]; /* packed, under the windows */
   int64_t row_count, rows_at_once;
@@ -26,8 +26,7 @@ struct tiles {
   int64_t at, at_step, at_of[PIXELS];       /* elements of the output, as those */
   int64_t channel, length;                  /* channels; the last vector may be partial */
   struct ring *ahead;                       /* NULL, or what is packed between tiles */
-  struct prefetch *prefetch;                /* and so many lines are prefetched */
-  int64_t prefetched;
+  struct prefetch *prefetch;
   const struct output *output;
 };
 
@@ -126,7 +125,7 @@ MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vec
   int64_t at = t->at;
   for (int64_t j = t->begin; j < t->end; j += t->step) {
     vf sum[PIXELS][VECTORS];
-    prefetch_lines(t->prefetch, t->prefetched);
+    prefetch_lines(t->prefetch, t->prefetch->at_once);
     sum_rows(sum, t, weights, j, pixels, neighbours, vectors);
     store_sums(sum, t->output, at, t->at_of, t->channel, t->length, pixels, vectors);
     if (t->ahead != NULL) pack_ahead(t->ahead, t->step);
