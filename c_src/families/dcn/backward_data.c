@@ -69,13 +69,14 @@ static void column_gradients(const struct dcn_args *a, const struct dcn_unit *un
                              const struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const int64_t outputs = dcn_group_outputs(s);
-  struct product p = {.a = m->grads, .c = m->columns, .rows = dcn_count(pixels)};
+  struct product p = {.a = m->grads, .c = m->columns, .rows = pixels->count};
   p.columns = p.c_stride = taps.count * unit->channels;
   for (int64_t o = 0; o < outputs; o += a->plan.depth, p.add = 1) {
     p.depth = dcn_least(a->plan.depth, outputs - o);
     p.b = packed_at(a, unit, taps, o);
-    for (int64_t r = 0; r < p.rows; r++) {
-      const int64_t at = dcn_pixel(s, pixels, r) * s->co + unit->group * outputs + o;
+    struct dcn_pixel pixel = dcn_first_pixel(a, pixels);
+    for (int64_t r = 0; r < p.rows; r++, dcn_next_pixel(a, &pixel)) {
+      const int64_t at = dcn_number(a, pixels, &pixel) * s->co + unit->group * outputs + o;
       dcn_widen(m->grads + r * PRODUCT_STRIDE, a->data.grad_output, at, p.depth, s->is_half);
     }
     for (int64_t r = p.rows; r < dcn_whole_rows(p.rows); r++) {
@@ -164,7 +165,7 @@ MLUOP_INLINE void add_rows(const struct dcn_samples *b, const struct sums *sums,
                            const void *from, float *to, const struct dcn_data_memory *m,
                            int is_half) {
   const struct dcn_piece *const end = b->pieces + b->piece_count;
-  const int64_t rows = dcn_count(b->pixels);
+  const int64_t rows = b->pixels->count;
   const float *grads = m->columns;
   float *first = sums->first;
   size_t at = 0;
@@ -211,7 +212,7 @@ static void store_halves(const struct dcn_args *a, const struct dcn_unit *unit, 
 static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image,
                             int64_t block, const struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
-  const struct dcn_pixels pixels = dcn_pixels(a, image * dcn_image_blocks(a) + block);
+  const struct dcn_pixels pixels = dcn_pixels(a, image * a->plan.blocks + block);
   const int64_t map = image * s->H * s->W * s->C;
   struct dcn_samples b = {
       .pixels = &pixels, .places = m->samples.places, .pieces = m->samples.pieces};
@@ -247,7 +248,7 @@ void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t 
     for (int64_t i = wave->begin; i < wave->end && !mluop_interrupted(a->interrupt); i++) {
       block_of_pixels(a, &unit, image, i, &m);
     }
-    const int last = wave->end == dcn_image_blocks(a);
+    const int last = wave->end == a->plan.blocks;
     if (last && a->shape.is_half) store_halves(a, &unit, image);
   }
 }
@@ -257,14 +258,15 @@ static void finish_group(const struct dcn_args *a, int64_t image, int64_t block,
   const struct dcn_shape *s = &a->shape;
   const int64_t taps = dcn_taps(s), shared = s->C / s->deformable_groups;
   const int64_t first = dcn_unit_of(a, d * shared), last = dcn_unit_of(a, (d + 1) * shared - 1);
-  const struct dcn_pixels pixels = dcn_pixels(a, image * dcn_image_blocks(a) + block);
+  const struct dcn_pixels pixels = dcn_pixels(a, image * a->plan.blocks + block);
   float *sum = dcn_partials(a, image, block, first + d);
   for (int64_t unit = first + 1; unit <= last; unit++) {
     const float *more = dcn_partials(a, image, block, unit + d);
-    for (int64_t i = 0; i < dcn_count(&pixels) * taps * 3; i++) sum[i] += more[i];
+    for (int64_t i = 0; i < pixels.count * taps * 3; i++) sum[i] += more[i];
   }
-  for (int64_t r = 0; r < dcn_count(&pixels); r++) {
-    int64_t at = (dcn_pixel(s, &pixels, r) * s->deformable_groups + d) * taps;
+  struct dcn_pixel pixel = dcn_first_pixel(a, &pixels);
+  for (int64_t r = 0; r < pixels.count; r++, dcn_next_pixel(a, &pixel)) {
+    int64_t at = (dcn_number(a, &pixels, &pixel) * s->deformable_groups + d) * taps;
     for (int64_t t = 0; t < taps; t++, at++, sum += 3) {
       mluop_store_as(a->data.grad_offset, at * 2, sum[1], s->is_half);
       mluop_store_as(a->data.grad_offset, at * 2 + 1, sum[2], s->is_half);

@@ -19,8 +19,9 @@ static void pack_grads(const struct dcn_args *a, const struct dcn_block *block, 
   const struct dcn_shape *s = &a->shape;
   for (int64_t j = 0; j < count; j += PRODUCT_COLUMNS) {
     const int64_t width = dcn_least(PRODUCT_COLUMNS, count - j);
-    for (int64_t r = 0; r < dcn_count(&block->pixels); r++, to += width) {
-      const int64_t at = dcn_pixel(s, &block->pixels, r) * s->co + output + j;
+    struct dcn_pixel pixel = dcn_first_pixel(a, &block->pixels);
+    for (int64_t r = 0; r < block->pixels.count; r++, dcn_next_pixel(a, &pixel), to += width) {
+      const int64_t at = dcn_number(a, &block->pixels, &pixel) * s->co + output + j;
       dcn_widen(to, a->data.grad_output, at, width, s->is_half);
     }
   }
@@ -30,7 +31,7 @@ static void pack_grads(const struct dcn_args *a, const struct dcn_block *block, 
 static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t part,
                      int64_t output, int64_t count, const struct dcn_weight_memory *m) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t blocks = s->N * dcn_image_blocks(a), all = dcn_group_outputs(s);
+  const int64_t blocks = s->N * a->plan.blocks, all = dcn_group_outputs(s);
   const int64_t first = part * blocks / a->plan.parts, end = (part + 1) * blocks / a->plan.parts;
   const int with_bias = block->begin + block->depth == dcn_columns(s);
   struct product p = {.a = m->tile,
@@ -41,7 +42,7 @@ static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t 
                       .columns = count};
   for (int64_t i = first; i < end && !mluop_interrupted(a->interrupt); i++, p.add = 1) {
     block->pixels = dcn_pixels(a, i);
-    p.depth = dcn_count(&block->pixels);
+    p.depth = block->pixels.count;
     pack_grads(a, block, block->group * all + output, count, m->grads);
     MLUOP_VARIANT(dcn_sample)(a, block, &m->samples, m->tile);
     for (int64_t r = 0; with_bias && r < p.depth; r++) {

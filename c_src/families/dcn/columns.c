@@ -24,7 +24,7 @@ MLUOP_INLINE void sample_channels(const struct dcn_sample *sample, vf mask, int6
 MLUOP_INLINE void sample_rows(const struct dcn_samples *b, int64_t each, const void *map,
                               int64_t depth, float *tile, int is_half) {
   const struct dcn_piece *const end = b->pieces + b->piece_count;
-  const int64_t rows = dcn_count(b->pixels);
+  const int64_t rows = b->pixels->count;
   size_t at = 0;
   for (int64_t r = 0; r < rows; r++, at += (size_t)each, tile += PRODUCT_STRIDE) {
     for (const struct dcn_piece *piece = b->pieces; piece < end; piece++) {
@@ -43,7 +43,7 @@ MLUOP_INLINE void sample_rows(const struct dcn_samples *b, int64_t each, const v
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
                                const struct dcn_samples_memory *memory, float *tile) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t channels = dcn_group_channels(s), rows = dcn_count(&block->pixels);
+  const int64_t channels = dcn_group_channels(s), rows = block->pixels.count;
   const int64_t map = block->pixels.image * s->H * s->W * s->C;
   struct dcn_samples b = {
       .pixels = &block->pixels, .places = memory->places, .pieces = memory->pieces};

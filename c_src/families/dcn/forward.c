@@ -59,7 +59,7 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
     const struct outputs o = outputs_of(a, item % output_blocks);
     struct dcn_block block = {.pixels = dcn_pixels(a, item / output_blocks), .group = o.group};
     struct product p = {.a = m.tile, .c = m.sums, .c_stride = o.count, .columns = o.count};
-    p.rows = dcn_count(&block.pixels);
+    p.rows = block.pixels.count;
     begin_sums(a, &o, &p);
     for (; block.begin < columns; block.begin += block.depth, p.add = 1) {
       block.depth = p.depth = dcn_least(a->plan.depth, columns - block.begin);
@@ -67,8 +67,9 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
       MLUOP_VARIANT(dcn_sample)(a, &block, &m.samples, m.tile);
       product_of_rows(&p);
     }
-    for (int64_t r = 0; r < p.rows; r++) {
-      const int64_t at = dcn_pixel(s, &block.pixels, r) * s->co + o.first;
+    struct dcn_pixel pixel = dcn_first_pixel(a, &block.pixels);
+    for (int64_t r = 0; r < p.rows; r++, dcn_next_pixel(a, &pixel)) {
+      const int64_t at = dcn_number(a, &block.pixels, &pixel) * s->co + o.first;
       dcn_narrow(a->data.output, at, m.sums + r * o.count, o.count, s->is_half);
     }
   }

@@ -25,7 +25,9 @@ struct dcn_data {
 /* How the work is cut. All of it follows from the shape, but for what says otherwise: the cuts
    along sums decide their bits. */
 struct dcn_plan {
-  int64_t bands, band_blocks; /* of an image; blocks of each band */
+  int64_t width;   /* of a band of an image, but for the last one */
+  int64_t step;    /* pixels: blocks are multiples of it, but for the last one of an image */
+  int64_t blocks;  /* of an image */
   int64_t depth;   /* columns of a block: a column is a channel of a tap, taps x C/groups of them */
   int64_t outputs; /* output channels of a block */
   int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
@@ -71,48 +73,64 @@ static inline int64_t dcn_whole_rows(int64_t rows) {
 
 /* --------------------------------------------------------------------------------- pixels */
 
-/* A block of output pixels: a part of a band of an image. The blocks of a band follow each other
-   from top to bottom: most of what one samples, the next one samples, too, and finds it in the
-   cache. Bands, and blocks of a band, differ by one pixel at most. */
+/* An image of outputs has bands from top to bottom. Its pixels are in the order of the bands, and
+   of the lines in each. A block is some of them that follow each other: most of what one samples,
+   the next one samples, too, and finds it in the cache. */
 struct dcn_pixels {
-  int64_t image, p, q; /* the first one */
-  int64_t height, width;
+  int64_t image, first, count;
 };
-
-static inline int64_t dcn_image_blocks(const struct dcn_args *a) {
-  return a->plan.bands * a->plan.band_blocks;
-}
 
 /* Where part `index` of an extent begins, of so many. */
 static inline int64_t dcn_part(int64_t extent, int64_t parts, int64_t index) {
   return extent * index / parts;
 }
 
-/* Block `index` of all images. */
-static inline struct dcn_pixels dcn_pixels(const struct dcn_args *a, int64_t index) {
-  const struct dcn_plan *plan = &a->plan;
-  const int64_t blocks = dcn_image_blocks(a), block = index % blocks;
-  const int64_t line = block % plan->band_blocks, band = block / plan->band_blocks;
-  const int64_t p = dcn_part(a->shape.ho, plan->band_blocks, line);
-  const int64_t q = dcn_part(a->shape.wo, plan->bands, band);
-  return (struct dcn_pixels){.image = index / blocks,
-                             .p = p,
-                             .q = q,
-                             .height = dcn_part(a->shape.ho, plan->band_blocks, line + 1) - p,
-                             .width = dcn_part(a->shape.wo, plan->bands, band + 1) - q};
+static inline int64_t dcn_steps(const struct dcn_args *a) {
+  return dcn_blocks(a->shape.ho * a->shape.wo, a->plan.step);
 }
 
-static inline int64_t dcn_count(const struct dcn_pixels *b) { return b->height * b->width; }
-
-/* The number of a pixel of a block among those of all images. */
-static inline int64_t dcn_pixel(const struct dcn_shape *s, const struct dcn_pixels *b, int64_t r) {
-  const int64_t y = r / b->width;
-  return (b->image * s->ho + b->p + y) * s->wo + b->q + r - y * b->width;
+/* Block `index` of all images. */
+static inline struct dcn_pixels dcn_pixels(const struct dcn_args *a, int64_t index) {
+  const int64_t blocks = a->plan.blocks, block = index % blocks, steps = dcn_steps(a);
+  const int64_t first = dcn_part(steps, blocks, block) * a->plan.step;
+  const int64_t end = dcn_part(steps, blocks, block + 1) * a->plan.step;
+  return (struct dcn_pixels){index / blocks, first,
+                             dcn_least(end, a->shape.ho * a->shape.wo) - first};
 }
 
 /* Of a block, at most. */
 static inline int64_t dcn_rows(const struct dcn_args *a) {
-  return dcn_blocks(a->shape.ho, a->plan.band_blocks) * dcn_blocks(a->shape.wo, a->plan.bands);
+  return dcn_blocks(dcn_steps(a), a->plan.blocks) * a->plan.step;
+}
+
+/* A pixel of a block. */
+struct dcn_pixel {
+  int64_t p, q;
+  int64_t left, right; /* of its band */
+};
+
+static inline struct dcn_pixel dcn_first_pixel(const struct dcn_args *a,
+                                               const struct dcn_pixels *b) {
+  const int64_t band = b->first / (a->shape.ho * a->plan.width), left = band * a->plan.width;
+  const int64_t right = dcn_least(left + a->plan.width, a->shape.wo);
+  const int64_t at = b->first - left * a->shape.ho, p = at / (right - left);
+  return (struct dcn_pixel){p, left + at - p * (right - left), left, right};
+}
+
+static inline void dcn_next_pixel(const struct dcn_args *a, struct dcn_pixel *pixel) {
+  if (++pixel->q < pixel->right) return;
+  if (++pixel->p == a->shape.ho) {
+    pixel->p = 0;
+    pixel->left = pixel->right;
+    pixel->right = dcn_least(pixel->left + a->plan.width, a->shape.wo);
+  }
+  pixel->q = pixel->left;
+}
+
+/* Its number among those of all images. */
+static inline int64_t dcn_number(const struct dcn_args *a, const struct dcn_pixels *b,
+                                 const struct dcn_pixel *pixel) {
+  return (b->image * a->shape.ho + pixel->p) * a->shape.wo + pixel->q;
 }
 
 /* -------------------------------------------------------------------------------- samples */

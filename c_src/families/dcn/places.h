@@ -19,12 +19,13 @@ struct dcn_taps {
 
 /* The coordinates of a pixel's samples, which have the numbers from `at` on. */
 MLUOP_INLINE void dcn_coordinates(const struct dcn_args *a, const struct dcn_samples *b,
-                                  const struct dcn_taps *taps, int64_t p, int64_t q, size_t at,
-                                  int is_half) {
+                                  const struct dcn_taps *taps, const struct dcn_pixel *pixel,
+                                  size_t at, int is_half) {
   const struct dcn_shape *s = &a->shape;
   const int64_t group_taps = dcn_taps(s), kw = s->kw;
-  const int64_t y = p * s->stride_h - s->pad_top, x = q * s->stride_w - s->pad_left;
-  int64_t from = ((b->pixels->image * s->ho + p) * s->wo + q) * taps->each + taps->from;
+  const int64_t y = pixel->p * s->stride_h - s->pad_top;
+  const int64_t x = pixel->q * s->stride_w - s->pad_left;
+  int64_t from = dcn_number(a, b->pixels, pixel) * taps->each + taps->from;
   int64_t i = taps->row, j = taps->column;
   for (int64_t t = 0; t < b->taps; t++, from++) {
     const float base_y = (float)(y + i * s->dilation_h), base_x = (float)(x + j * s->dilation_w);
@@ -93,19 +94,18 @@ static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_
   const struct dcn_shape *s = &a->shape;
   const struct dcn_pixels *pixels = b->pixels;
   const int64_t each = b->taps * b->groups;
-  const int64_t blocks = dcn_blocks(dcn_count(pixels) * each, DCN_LANES);
+  const int64_t blocks = dcn_blocks(pixels->count * each, DCN_LANES);
   memset(&b->places[blocks - 1], 0, sizeof(*b->places)); /* it may have lanes without a sample */
   const int64_t row = b->tap / s->kw;
   const struct dcn_taps taps = {row, b->tap - row * s->kw, b->group * dcn_taps(s) + b->tap,
                                 s->deformable_groups * dcn_taps(s)};
   size_t at = 0;
-  for (int64_t p = pixels->p; p < pixels->p + pixels->height; p++) {
-    for (int64_t q = pixels->q; q < pixels->q + pixels->width; q++, at += (size_t)each) {
-      if (s->is_half) {
-        dcn_coordinates(a, b, &taps, p, q, at, 1);
-      } else {
-        dcn_coordinates(a, b, &taps, p, q, at, 0);
-      }
+  struct dcn_pixel pixel = dcn_first_pixel(a, pixels);
+  for (int64_t r = 0; r < pixels->count; r++, dcn_next_pixel(a, &pixel), at += (size_t)each) {
+    if (s->is_half) {
+      dcn_coordinates(a, b, &taps, &pixel, at, 1);
+    } else {
+      dcn_coordinates(a, b, &taps, &pixel, at, 0);
     }
   }
   const struct dcn_map map = {(int32_t)s->H, (int32_t)s->W, (uint32_t)s->C, dcn_limit(s->H),

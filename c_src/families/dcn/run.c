@@ -6,10 +6,9 @@
 
 enum {
   MOST_ROWS = 192,     /* pixels of a block */
-  MOST_WIDTH = 48,     /* of a block, so that what its neighbours sample stays in the cache */
+  MOST_WIDTH = 48,     /* of a band, so that what its neighbours sample stays in the cache */
   BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
-  PARTS_OF_PIXEL = 64, /* in which means are counted: no floats, which would raise flags */
-  CUTS = 8,            /* sizes that are looked at, each way */
+  CUTS = 8,            /* sizes that are looked at */
   MOST_OUTPUTS = 1024, /* output channels of a block */
   /* Floats of a block of gradients of columns. */
   COLUMN_FLOATS = 1 << 17,
@@ -51,36 +50,21 @@ static int64_t most_rows(int64_t samples) {
   return mluop_max(1, mluop_min(MOST_ROWS, PLACE_BYTES / mluop_div_up(each, DCN_LANES)));
 }
 
-/* What the blocks of an image cost, in pixels: there are four sizes of them. */
-static int64_t blocks_cost(const struct dcn_shape *s, int64_t bands, int64_t band_blocks) {
-  const int64_t width = s->wo / bands, wide = s->wo % bands;
-  const int64_t height = s->ho / band_blocks, high = s->ho % band_blocks;
-  int64_t cost = bands * band_blocks * BLOCK_ROWS;
-  for (int i = 0; i < 4; i++) {
-    const int64_t across = i % 2 == 0 ? wide : bands - wide;
-    const int64_t down = i < 2 ? high : band_blocks - high;
-    cost += across * down * dcn_whole_rows((width + (i % 2 == 0)) * (height + (i < 2)));
-  }
-  return cost;
-}
-
-/* Cuts images into blocks of so many pixels at most: bands of MOST_WIDTH pixels at most, and as
-   many lines as fit; for some threads, so that the one with the most blocks has little to do. */
+/* Cuts images into blocks of so many pixels at most; for some threads, so that the one with the
+   most blocks has little to do. */
 static void cut_pixels(const struct dcn_shape *s, int64_t rows, int64_t threads,
                        struct dcn_plan *plan) {
+  plan->width = mluop_div_up(s->wo, mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH)));
+  plan->step = mluop_min(rows, PRODUCT_WHOLE_ROWS);
+  const int64_t steps = mluop_div_up(s->ho * s->wo, plan->step);
+  const int64_t first = mluop_div_up(steps, rows / plan->step);
   int64_t least = INT64_MAX;
-  const int64_t fewest = mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH));
-  for (int64_t bands = fewest; bands < fewest + CUTS && bands <= s->wo; bands++) {
-    const int64_t most = mluop_min(s->ho, rows / mluop_div_up(s->wo, bands));
-    const int64_t first = mluop_div_up(s->ho, most);
-    for (int64_t n = first; n < first + CUTS && n <= s->ho; n++) {
-      const int64_t blocks = s->N * bands * n, share = mluop_div_up(blocks, threads);
-      const int64_t mean = blocks_cost(s, bands, n) * PARTS_OF_PIXEL / (bands * n);
-      if (share * mean >= least) continue;
-      least = share * mean;
-      plan->bands = bands;
-      plan->band_blocks = n;
-    }
+  for (int64_t n = first; n < first + CUTS && n <= steps; n++) {
+    const int64_t cost = mluop_div_up(steps, n) * plan->step + BLOCK_ROWS;
+    const int64_t share = mluop_div_up(s->N * n, threads) * cost;
+    if (share >= least) continue;
+    least = share;
+    plan->blocks = n;
   }
 }
 
@@ -104,7 +88,7 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   struct mluop_job job = {
       .kernel = dcn_forward[handle->isa],
       .args = args,
-      .count = s->N * dcn_image_blocks(args) * blocks,
+      .count = s->N * args->plan.blocks * blocks,
       .grain = mluop_grain(cost_of(dcn_rows(args) * columns * args->plan.outputs)),
       .schedule = MLUOP_OWN_FIRST,
       .scratch_bytes = arena.used};
@@ -136,7 +120,7 @@ static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   plan->wave_images = mluop_min(s->N, mluop_div_up(threads, dcn_units(args)));
   const int64_t room =
       PARTIAL_BYTES * threads / (plan->wave_images * partial_bytes(args, dcn_rows(args)));
-  plan->wave_blocks = mluop_min(dcn_image_blocks(args), mluop_max(1, room));
+  plan->wave_blocks = mluop_min(args->plan.blocks, mluop_max(1, room));
 }
 
 /* What all threads share. */
@@ -151,7 +135,7 @@ static void take_shared(struct dcn_args *args, struct mluop_arena *arena) {
 
 /* False after the last one. */
 static bool next_wave(const struct dcn_args *args, struct dcn_wave *wave) {
-  const int64_t all = dcn_image_blocks(args);
+  const int64_t all = args->plan.blocks;
   if (wave->end == all) {
     wave->image += wave->images;
     wave->end = 0;
@@ -213,7 +197,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   const int64_t blocks = s->groups * mluop_div_up(columns, args->plan.depth) *
                          mluop_div_up(outputs, args->plan.outputs);
   args->plan.parts = mluop_min(mluop_div_up(LEAST_ITEMS, blocks), 2 + PART_BYTES / part_bytes);
-  args->plan.parts = mluop_min(args->plan.parts, s->N * dcn_image_blocks(args));
+  args->plan.parts = mluop_min(args->plan.parts, s->N * args->plan.blocks);
   struct mluop_arena arena = {NULL, 0};
   dcn_weight_memory(args, &arena);
   struct mluop_job job = {.kernel = dcn_backward_weight[handle->isa],
