@@ -62,7 +62,9 @@ def test_im2col_step_changes_nothing(
 THREADED = {
     "a small map": ((2, 9, 11, 24), 20, {}),
     "one image": ((1, 40, 50, 32), 32, {"deformable_group": 2}),
+    "a high map, samples far from their pixels": ((1, 96, 20, 24), 16, {"moved": 20}),
     "many channels": ((1, 7, 8, 260), 130, {}),
+    "a high map of many channels": ((1, 50, 6, 260), 20, {"stride": (2, 1)}),
     "groups": ((3, 20, 20, 24), 24, {"conv_group": 4}),
     "few pixels, many images": ((17, 3, 3, 10), 12, {}),
     "one row": ((1, 1, 300, 16), 8, {}),

@@ -64,23 +64,51 @@ void MLUOP_VARIANT(dcn_pack_data)(const void *vargs, int64_t begin, int64_t end,
 
 /* ------------------------------------------------------------------------- gradients of columns */
 
+/* Whether one of so many samples has a corner in a strip. */
+static int reaches(const struct dcn_samples *b, size_t at, size_t count,
+                   const struct dcn_strip *strip) {
+  for (size_t end = at + count; at < end; at++) {
+    for (int k = 0; k < 4; k++) {
+      const int64_t corner = b->places[at / DCN_LANES].at[k][at % DCN_LANES];
+      if (corner >= strip->begin && corner < strip->end) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Finds the pixels of a block that a strip needs: all that are at home there, else those that reach
+   it. Returns how many. */
+static int64_t choose_pixels(const struct dcn_samples *b, const struct dcn_strip *strip, int home,
+                             int32_t *chosen) {
+  const size_t each = (size_t)(b->taps * b->groups);
+  int64_t count = 0;
+  for (int32_t r = 0; r < b->pixels->count; r++) {
+    chosen[count] = r;
+    count += home || reaches(b, (size_t)r * each, each, strip);
+  }
+  return count;
+}
+
+/* The gradients of the columns of `count` chosen pixels. */
 static void column_gradients(const struct dcn_args *a, const struct dcn_unit *unit,
-                             struct taps taps, const struct dcn_pixels *pixels,
+                             struct taps taps, const struct dcn_pixels *pixels, int64_t count,
                              const struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const int64_t outputs = dcn_group_outputs(s);
-  struct product p = {.a = m->grads, .c = m->columns, .rows = pixels->count};
+  struct product p = {.a = m->grads, .c = m->columns, .rows = count};
   p.columns = p.c_stride = taps.count * unit->channels;
   for (int64_t o = 0; o < outputs; o += a->plan.depth, p.add = 1) {
     p.depth = dcn_least(a->plan.depth, outputs - o);
     p.b = packed_at(a, unit, taps, o);
     struct dcn_pixel pixel = dcn_first_pixel(a, pixels);
-    for (int64_t r = 0; r < p.rows; r++, dcn_next_pixel(a, &pixel)) {
+    for (int64_t r = 0, row = 0; row < count; r++, dcn_next_pixel(a, &pixel)) {
+      if (m->chosen[row] != r) continue;
       const int64_t at = dcn_number(a, pixels, &pixel) * s->co + unit->group * outputs + o;
-      dcn_widen(m->grads + r * PRODUCT_STRIDE, a->data.grad_output, at, p.depth, s->is_half);
+      float *to = m->grads + row++ * PRODUCT_STRIDE;
+      dcn_widen(to, a->data.grad_output, at, p.depth, s->is_half);
     }
-    for (int64_t r = p.rows; r < dcn_whole_rows(p.rows); r++) {
-      memset(m->grads + r * PRODUCT_STRIDE, 0, (size_t)p.depth * sizeof(float));
+    for (int64_t row = count; row < dcn_whole_rows(count); row++) {
+      memset(m->grads + row * PRODUCT_STRIDE, 0, (size_t)p.depth * sizeof(float));
     }
     product_of_rows(&p);
   }
@@ -90,18 +118,18 @@ static void column_gradients(const struct dcn_args *a, const struct dcn_unit *un
 
 /* What a sample adds to grad_input, and what its coordinates are needed for. */
 struct scatter {
-  float *to[4]; /* nowhere for a corner outside of the map or of weight 0 */
+  float *to[4]; /* nowhere for a corner outside of the strip or of weight 0 */
   vf weight[4]; /* with the mask */
   vf ly, lx, hy, hx;
 };
 
-MLUOP_INLINE struct scatter scatter_at(const struct dcn_places *p, size_t lane, float *map,
-                                       float *nowhere) {
+MLUOP_INLINE struct scatter scatter_at(const struct dcn_places *p, size_t lane,
+                                       const struct dcn_strip *strip, float *map, float *nowhere) {
   struct scatter scatter;
   for (int k = 0; k < 4; k++) {
     const int64_t at = p->at[k][lane];
     const float weight = p->weight[k][lane];
-    scatter.to[k] = at < 0 || weight == 0.0f ? nowhere : map + at;
+    scatter.to[k] = at < strip->begin || at >= strip->end || weight == 0.0f ? nowhere : map + at;
     scatter.weight[k] = vf_set(weight * p->mask[lane]);
   }
   scatter.ly = vf_set(p->ly[lane]);
@@ -154,36 +182,36 @@ static int is_outside(const struct dcn_places *p, size_t lane) {
   return (p->at[0][lane] & p->at[1][lane] & p->at[2][lane] & p->at[3][lane]) < 0;
 }
 
-/* Where the sums of a block of pixels go. */
+/* Where the sums of a block of pixels go: only those of the strip where it is at home. */
 struct sums {
   float *first;        /* of the first pixel, tap and deformable group */
   int64_t pixel, pair; /* from one to the next */
+  int home;
 };
 
-/* Of all pixels of a block. `from` and `to` are the images of input and grad_input. */
-MLUOP_INLINE void add_rows(const struct dcn_samples *b, const struct sums *sums, int64_t columns,
+/* Of `count` chosen pixels of a block. `from` and `to` are the images of input and grad_input. */
+MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count,
+                           const struct dcn_strip *strip, const struct sums *sums, int64_t columns,
                            const void *from, float *to, const struct dcn_data_memory *m,
                            int is_half) {
   const struct dcn_piece *const end = b->pieces + b->piece_count;
-  const int64_t rows = b->pixels->count;
   const float *grads = m->columns;
-  float *first = sums->first;
-  size_t at = 0;
-  for (int64_t r = 0; r < rows; r++, grads += columns, first += sums->pixel) {
+  for (int64_t row = 0; row < count; row++, grads += columns) {
+    size_t at = (size_t)m->chosen[row] * (size_t)b->piece_count;
     int64_t group = 0;
-    float *sum = first;
+    float *sum = sums->first + m->chosen[row] * sums->pixel;
     for (const struct dcn_piece *piece = b->pieces; piece < end; piece++, at++) {
       const struct dcn_places *places = &b->places[at / DCN_LANES];
       const size_t lane = at % DCN_LANES;
-      dcn_fetch(b, at, from, piece, is_half);
-      dcn_fetch(b, at, to, piece, 0);
-      float *partial = sum + group * sums->pair;
+
+      float unused[3], *partial = sums->home ? sum + group * sums->pair : unused;
       if (++group == b->groups) group = 0, sum += 3;
       partial[0] = partial[1] = partial[2] = 0.0f;
-      if (is_outside(places, lane)) continue;
+      if (sums->home ? is_outside(places, lane) : !reaches(b, at, 1, strip)) continue;
       const struct dcn_sample sample =
           dcn_sample_at(places, lane, mluop_at(from, piece->channel, is_half), is_half);
-      const struct scatter scatter = scatter_at(places, lane, to + piece->channel, m->nowhere);
+      const struct scatter scatter =
+          scatter_at(places, lane, strip, to + piece->channel, m->nowhere);
       add_sample(&sample, &scatter, places->mask[lane], grads + piece->column, piece->count,
                  partial, is_half);
     }
@@ -192,48 +220,52 @@ MLUOP_INLINE void add_rows(const struct dcn_samples *b, const struct sums *sums,
 
 /* ------------------------------------------------------------------------------------- kernels */
 
-static void clear(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image) {
-  const int64_t C = a->shape.C, pixels = a->shape.H * a->shape.W;
-  float *to = a->sums + image * pixels * C + unit->first;
-  for (int64_t i = 0; i < pixels; i++) {
-    memset(to + i * C, 0, (size_t)unit->channels * sizeof(float));
+static void clear(const struct dcn_args *a, const struct dcn_unit *unit,
+                  const struct dcn_strip *strip, int64_t map) {
+  for (int64_t at = strip->begin; at < strip->end; at += a->shape.C) {
+    memset(a->sums + map + at + unit->first, 0, (size_t)unit->channels * sizeof(float));
   }
 }
 
-static void store_halves(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image) {
-  const int64_t C = a->shape.C, pixels = a->shape.H * a->shape.W;
-  for (int64_t i = image * pixels; i < (image + 1) * pixels; i++) {
-    const int64_t at = i * C + unit->first;
-    dcn_narrow(a->data.grad_input, at, a->sums + at, unit->channels, 1);
+static void store_halves(const struct dcn_args *a, const struct dcn_unit *unit,
+                         const struct dcn_strip *strip, int64_t map) {
+  for (int64_t at = strip->begin; at < strip->end; at += a->shape.C) {
+    const int64_t first = map + at + unit->first;
+    dcn_narrow(a->data.grad_input, first, a->sums + first, unit->channels, 1);
   }
 }
 
 /* A block of pixels: first the gradients of its columns, then what follows from them. */
-static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *unit, int64_t image,
-                            int64_t block, const struct dcn_data_memory *m) {
+static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *unit,
+                            const struct dcn_strip *strip, int64_t image, int64_t block,
+                            const struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const struct dcn_pixels pixels = dcn_pixels(a, image * a->plan.blocks + block);
   const int64_t map = image * s->H * s->W * s->C;
   struct dcn_samples b = {
       .pixels = &pixels, .places = m->samples.places, .pieces = m->samples.pieces};
-  struct sums sums = {.pixel = dcn_taps(s) * 3};
+  struct sums sums = {.pixel = dcn_taps(s) * 3, .home = dcn_is_home(a, &pixels, strip)};
   for (int64_t tap = 0; tap < dcn_taps(s); tap += a->plan.taps) {
     const struct taps taps = taps_from(a, tap);
     const int64_t columns = taps.count * unit->channels;
-    column_gradients(a, unit, taps, &pixels, m);
     dcn_set_pieces(s, unit->first, unit->channels, tap * unit->channels, columns, &b);
     dcn_place_samples(a, &b);
+    const int64_t count = choose_pixels(&b, strip, sums.home, m->chosen);
+    if (count == 0) continue;
+    column_gradients(a, unit, taps, &pixels, count, m);
     sums.first = dcn_partials(a, image, block, unit->index + b.group) + tap * 3;
     sums.pair = dcn_partials(a, image, block, unit->index + b.group + 1) + tap * 3 - sums.first;
     if (s->is_half) {
-      add_rows(&b, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m, 1);
+      add_rows(&b, count, strip, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m,
+               1);
     } else {
-      add_rows(&b, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m, 0);
+      add_rows(&b, count, strip, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m,
+               0);
     }
   }
 }
 
-/* Item: a unit in an image of the wave. */
+/* Item: a unit of a strip of an image of the wave. */
 void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t end,
                                       void *scratch) {
   const struct dcn_args *a = vargs;
@@ -243,13 +275,16 @@ void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t 
   memset(m.nowhere, 0, (size_t)a->plan.unit * sizeof(float));
   for (int64_t item = begin; item < end; item++) {
     const struct dcn_unit unit = dcn_unit(a, item % dcn_units(a));
-    const int64_t image = wave->image + item / dcn_units(a);
-    if (wave->begin == 0) clear(a, &unit, image);
+    const int64_t rest = item / dcn_units(a);
+    const struct dcn_strip strip = dcn_strip(a, rest % a->plan.strips);
+    const int64_t image = wave->image + rest / a->plan.strips;
+    const int64_t map = image * a->shape.H * a->shape.W * a->shape.C;
+    if (wave->begin == 0) clear(a, &unit, &strip, map);
     for (int64_t i = wave->begin; i < wave->end && !mluop_interrupted(a->interrupt); i++) {
-      block_of_pixels(a, &unit, image, i, &m);
+      block_of_pixels(a, &unit, &strip, image, i, &m);
     }
     const int last = wave->end == a->plan.blocks;
-    if (last && a->shape.is_half) store_halves(a, &unit, image);
+    if (last && a->shape.is_half) store_halves(a, &unit, &strip, map);
   }
 }
 

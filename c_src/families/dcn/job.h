@@ -34,6 +34,7 @@ struct dcn_plan {
   int64_t unit; /* backward data: the channels that one thread owns at a time; backward weight: the
                    outputs of an item at the end */
   int64_t taps; /* backward data: those of a block */
+  int64_t strips; /* backward data: of the map, from top to bottom (their number changes no bit) */
   int64_t wave_images, wave_blocks;
 };
 
@@ -253,7 +254,8 @@ struct dcn_data_memory {
   float *grads; /* grad_output of a block, as a tile */
   float
       *columns; /* gradients of columns: a row for each pixel, the taps of the block side by side */
-  float *nowhere; /* gets what no pixel of the map gets */
+  float *nowhere;  /* gets what no pixel of the map gets */
+  int32_t *chosen; /* pixels of a block */
 };
 
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
@@ -264,6 +266,7 @@ static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
   m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
   m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));
+  m.chosen = mluop_take(arena, dcn_rows(a), sizeof(int32_t));
   return m;
 }
 

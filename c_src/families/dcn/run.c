@@ -17,9 +17,8 @@ enum {
   LEAST_ITEMS = 16,
   PART_BYTES = 1 << 21,
   FINISH_OUTPUTS = 32, /* whose sums are added up at a time */
-  /* Backward data: the channels of a unit. Two threads shall have something to do. */
-  WIDE_UNIT = 64,
-  NARROW_UNIT = 32,
+  UNIT = 128,          /* backward data: the channels of a unit */
+  STRIP_ROWS = 16,     /* at least: samples of the same pixels rarely lie in more than two strips */
   SAMPLE_PRODUCTS = 64, /* what the other gradients of a column cost */
   /* Of the sums of a wave, for each thread. */
   PARTIAL_BYTES = 1 << 21,
@@ -106,18 +105,21 @@ static int64_t partial_bytes(const struct dcn_args *args, int64_t rows) {
   return rows * dcn_pairs(args) * dcn_taps(&args->shape) * 3 * (int64_t)sizeof(float);
 }
 
-/* Waves: several images while there are more threads than units, else a part of one. */
+/* Waves: several images while there are more threads, else a part of one. Strips are for threads
+   that have no unit of their own. */
 static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   struct dcn_plan *plan = &args->plan;
   plan->depth = cut(dcn_group_outputs(s), PRODUCT_DEPTH, 16);
-  plan->unit = mluop_min(dcn_group_channels(s), s->C > WIDE_UNIT ? WIDE_UNIT : NARROW_UNIT);
+  plan->unit = mluop_min(dcn_group_channels(s), UNIT);
   plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (MOST_ROWS * plan->unit)));
   const int64_t rows = mluop_min(most_rows(dcn_most_samples(args, plan->taps, plan->unit)),
                                  mluop_max(1, PARTIAL_BYTES / partial_bytes(args, 1)));
   cut_pixels(s, rows, 1, plan);
   const int64_t threads = mluop_num_threads(handle);
-  plan->wave_images = mluop_min(s->N, mluop_div_up(threads, dcn_units(args)));
+  plan->wave_images = mluop_min(s->N, threads);
+  const int64_t strips = mluop_div_up(threads, plan->wave_images * dcn_units(args));
+  plan->strips = mluop_max(1, mluop_min(strips, s->H / STRIP_ROWS));
   const int64_t room =
       PARTIAL_BYTES * threads / (plan->wave_images * partial_bytes(args, dcn_rows(args)));
   plan->wave_blocks = mluop_min(args->plan.blocks, mluop_max(1, room));
@@ -154,12 +156,13 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const int64_t products = dcn_rows(args) * dcn_taps(s) * plan->unit * (outputs + SAMPLE_PRODUCTS);
   struct mluop_arena arena = {NULL, 0}, shared = {NULL, 0};
   dcn_data_memory(args, &arena);
-  struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
-                          .args = args,
-                          .count = plan->wave_images * units,
-                          .grain = mluop_grain(cost_of(plan->wave_blocks * products)),
-                          .schedule = MLUOP_OWN_FIRST,
-                          .scratch_bytes = arena.used};
+  struct mluop_job job = {
+      .kernel = dcn_backward_data[handle->isa],
+      .args = args,
+      .count = plan->wave_images * plan->strips * units,
+      .grain = mluop_grain(cost_of(plan->wave_blocks * products / plan->strips)),
+      .schedule = MLUOP_OWN_FIRST,
+      .scratch_bytes = arena.used};
   take_shared(args, &shared);
   shared.memory = mluop_reserve(handle, shared.used, &job);
   if (shared.memory == NULL) return false;
@@ -176,7 +179,7 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
       .grain = mluop_grain(partial_bytes(args, dcn_rows(args)) / 4 * MLUOP_NANOSECOND)};
   mluop_parallel_for(handle, &pack);
   while (next_wave(args, &args->wave)) {
-    job.count = args->wave.images * units;
+    job.count = args->wave.images * plan->strips * units;
     finish.count = args->wave.images * (args->wave.end - args->wave.begin);
     mluop_parallel_for(handle, &job);
     mluop_parallel_for(handle, &finish);

@@ -4,9 +4,9 @@
 
 #include "families/dcn/job.h"
 
-/* Backward data: a unit is some channels of a group of the convolution, in which one thread does
-   everything for an image, from the first pixel to the last. So every gradient is summed in the
-   same order by any number of threads. */
+/* Backward data: a unit is some channels of a group of the convolution, and a strip some rows of a
+   map. One thread adds everything to a unit of a strip, from the first pixel to the last. So every
+   gradient is summed in the same order by any number of threads. */
 
 struct dcn_unit {
   int64_t index, group;
@@ -36,6 +36,24 @@ static inline struct dcn_unit dcn_unit(const struct dcn_args *a, int64_t index) 
 static inline int64_t dcn_unit_of(const struct dcn_args *a, int64_t channel) {
   const int64_t channels = dcn_group_channels(&a->shape), group = channel / channels;
   return group * dcn_units_of_group(a) + (channel - group * channels) / a->plan.unit;
+}
+
+/* A strip: elements of an image of the map. */
+struct dcn_strip {
+  int64_t index, begin, end;
+};
+
+static inline struct dcn_strip dcn_strip(const struct dcn_args *a, int64_t index) {
+  const struct dcn_shape *s = &a->shape;
+  return (struct dcn_strip){index, dcn_part(s->H, a->plan.strips, index) * s->W * s->C,
+                            dcn_part(s->H, a->plan.strips, index + 1) * s->W * s->C};
+}
+
+/* Whether a block of pixels is at home in a strip, which it may reach besides others. */
+static inline int dcn_is_home(const struct dcn_args *a, const struct dcn_pixels *pixels,
+                              const struct dcn_strip *strip) {
+  const struct dcn_pixels middle = {.first = pixels->first + pixels->count / 2};
+  return dcn_first_pixel(a, &middle).p * a->plan.strips / a->shape.ho == strip->index;
 }
 
 /* A unit and a deformable group may have channels in common. Both are in the order of the channels,
