@@ -61,7 +61,7 @@ def _read_binary(data: bytes, node: Any) -> Iterator[text.Unknown]:
     try:
         node.ParseFromString(data)
     except DecodeError:
-        raise CaseError("this is no test case in binary form") from None
+        raise CaseError("this is not a test case in binary form") from None
     yield from _unknown_numbers(node, "")
 
 

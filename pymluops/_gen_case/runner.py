@@ -60,7 +60,8 @@ def run(paths: list[Path], with_reference: bool, report: Path | None) -> int:
     """Run files, and the cases in folders; return the exit status."""
     files = list(find(paths))
     if not files:
-        print("pymluops case: no .prototxt and no .pb there", file=sys.stderr)
+        where = ", ".join(map(str, paths))
+        print(f"pymluops case: no file ends with .prototxt or .pb: {where}", file=sys.stderr)
         return 2
     bar = _Bar(len(files))
     outcomes = []
@@ -132,7 +133,8 @@ def _summary(outcomes: list[Outcome]) -> str:
         parts.append(f"{count('ERROR')} could not be run")
     if lacking:
         parts.append(f"{count('LACKS')} of operators that are not here ({', '.join(lacking)})")
-    return f"{len(outcomes)} cases: {', '.join(parts)}"
+    cases = "1 case" if len(outcomes) == 1 else f"{len(outcomes)} cases"
+    return f"{cases}: {', '.join(parts)}"
 
 
 def _write_report(path: Path, outcomes: list[Outcome]) -> None:

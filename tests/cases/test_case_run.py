@@ -37,7 +37,7 @@ def test_a_new_case_of_every_operator_passes(name, dtype, tmp_path, capsys):
     assert shown.startswith(f"PASS   {name} ")
     outputs = re.findall(r"^ +(\w+) \(reference\): ", shown, re.MULTILINE)
     assert outputs == list(operators()[name].outputs)
-    assert "1 cases: 1 passed, 0 failed" in shown
+    assert "1 case: 1 passed, 0 failed" in shown
 
 
 # --------------------------------------------------------------------------------- judgement
@@ -124,7 +124,7 @@ def test_a_run_over_folders_and_its_report(tmp_path, capsys):
 def test_nothing_to_run(tmp_path, capsys):
     status, shown = run(capsys, tmp_path)
     assert status == 2
-    assert "no .prototxt and no .pb there" in shown
+    assert f"no file ends with .prototxt or .pb: {tmp_path}" in shown
 
 
 def test_a_long_run_has_a_bar_on_a_terminal(tmp_path, capsys, monkeypatch):

@@ -226,7 +226,7 @@ def test_what_is_no_text_and_no_message(tmp_path, capsys):
     status, shown = run(capsys, tmp_path, tmp_path / "none.pb")
     assert status == 1
     assert "a.prototxt:2: this is no text" in shown
-    assert "b.pb: this is no test case in binary form" in shown
+    assert "b.pb: this is not a test case in binary form" in shown
     assert "none.pb: No such file or directory" in shown
 
 
