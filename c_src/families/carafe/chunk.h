@@ -52,7 +52,7 @@ static int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? CARA
 
 /* What the tiles of a chunk work on: some rows of their windows, of these the columns [begin, end)
    from the first pixel's first tap on, and one part of the channels. */
-struct tile {
+struct pixel_tile {
   const float *grad[CARAFE_TILE];
   float *taps[CARAFE_TILE]; /* weights or grad_mask, from the first row on */
   float *ring;
@@ -64,23 +64,23 @@ struct tile {
   struct prefetch *prefetch;
 };
 
-static struct tile first_tile(struct map_strip *s, const struct chunk *c, float *ring,
-                              int64_t row_floats, struct carafe_span rows, int64_t part) {
+static struct pixel_tile first_tile(struct map_strip *s, const struct chunk *c, float *ring,
+                                    int64_t row_floats, struct carafe_span rows, int64_t part) {
   const int64_t slots = carafe_slots(&s->args->shape), padded = carafe_padded(s->args->plan.part);
-  return (struct tile){.ring = ring + part * slots * row_floats + c->group * padded,
-                       .row = rows.begin % slots,
-                       .row_floats = row_floats,
-                       .slots = slots,
-                       .pixel = carafe_pixel_floats(s->args),
-                       .rows = rows.end - rows.begin,
-                       .K = s->args->shape.K,
-                       .is_first = part == 0,
-                       .prefetch = &s->prefetch};
+  return (struct pixel_tile){.ring = ring + part * slots * row_floats + c->group * padded,
+                             .row = rows.begin % slots,
+                             .row_floats = row_floats,
+                             .slots = slots,
+                             .pixel = carafe_pixel_floats(s->args),
+                             .rows = rows.end - rows.begin,
+                             .K = s->args->shape.K,
+                             .is_first = part == 0,
+                             .prefetch = &s->prefetch};
 }
 
 /* The tile that begins at window `j`. */
-static void place_tile(struct tile *t, const struct chunk *c, const struct pixels *taps, int64_t j,
-                       int64_t channel, int64_t tap) {
+static void place_tile(struct pixel_tile *t, const struct chunk *c, const struct pixels *taps,
+                       int64_t j, int64_t channel, int64_t tap) {
   const int64_t i = j - c->centres.begin;
   for (int e = 0; e < CARAFE_TILE; e++) {
     t->grad[e] = c->grads.at + i * c->grads.step + c->grads.offset[e] + channel;

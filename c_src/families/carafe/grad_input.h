@@ -34,7 +34,7 @@ MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
 
 /* Column u of neighbours, if it is one of those to be done; returns where the next one is. */
 MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                            const float *const *weight, const struct tile *t, int64_t tap,
+                            const float *const *weight, const struct pixel_tile *t, int64_t tap,
                             int64_t u, int first, int last, int vectors) {
   if (u < t->begin || u >= t->end) return sums;
   add_column(sums, grad, weight, tap + u, first, last, 1, vectors);
@@ -44,8 +44,8 @@ MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
 /* A row of the windows. Of the columns of neighbours, column u < 3 is seen by pixels 0..u, and
    column K + u by those from u + 1 on. */
 MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                          const float *const *weight, const struct tile *t, int64_t tap, int pixels,
-                          int shift, int vectors) {
+                          const float *const *weight, const struct pixel_tile *t, int64_t tap,
+                          int pixels, int shift, int vectors) {
   const int64_t K = t->K, pixel = t->pixel;
   if (shift) {
     sums = add_end(sums, grad, weight, t, tap, 0, 0, 0, vectors);
@@ -64,7 +64,7 @@ MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
   }
 }
 
-MLUOP_INLINE void add_tile(const struct tile *t, int pixels, int shift, int vectors) {
+MLUOP_INLINE void add_tile(const struct pixel_tile *t, int pixels, int shift, int vectors) {
   vf grad[CARAFE_TILE][MOST_VECTORS];
   const float *weight[CARAFE_TILE];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
@@ -79,11 +79,11 @@ MLUOP_INLINE void add_tile(const struct tile *t, int pixels, int shift, int vect
   }
 }
 
-typedef void sums_function(const struct tile *t);
+typedef void sums_function(const struct pixel_tile *t);
 
 /* clang-format off */
 #define SUMS(kind, pixels, shift, vectors)                                        \
-  static void add_##kind##_##vectors(const struct tile *t) {                      \
+  static void add_##kind##_##vectors(const struct pixel_tile *t) {                      \
     add_tile(t, pixels, shift, vectors < MOST_VECTORS ? vectors : MOST_VECTORS);  \
   }
 /* clang-format on */
@@ -124,7 +124,7 @@ static void add_part(struct map_strip *s, const struct chunk *c, const struct pi
   enum tile_kind kind;
   for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
     vectors = carafe_div_up(all - begin, cuts - cut);
-    struct tile t =
+    struct pixel_tile t =
         first_tile(s, c, scratch->sums, carafe_sums_row_floats(s->args), s->owned, part);
     t.ring += begin * VL;
     for (int64_t j = c->centres.begin; j < c->centres.end; j += tile_step(kind)) {

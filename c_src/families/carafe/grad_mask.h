@@ -55,8 +55,8 @@ MLUOP_INLINE void fold_sums(float *const *to, vf sum[CARAFE_TILE][MOST_TAPS], in
 }
 
 /* A run from tap `tap` of the window on, which is on the packed pixel `x`. */
-MLUOP_INLINE void dot_run(const struct tile *t, const float *x, int64_t tap, int pixels, int taps,
-                          int shift) {
+MLUOP_INLINE void dot_run(const struct pixel_tile *t, const float *x, int64_t tap, int pixels,
+                          int taps, int shift) {
   vf sum[CARAFE_TILE][MOST_TAPS];
   const int columns = shift ? taps + pixels - 1 : taps;
   const float *grad[CARAFE_TILE], *at[MOST_TAPS + CARAFE_TILE - 1];
@@ -77,7 +77,7 @@ MLUOP_INLINE void dot_run(const struct tile *t, const float *x, int64_t tap, int
 }
 
 /* Rows are cut into runs of about the same length, where registers are full. */
-MLUOP_INLINE void dot_tile(const struct tile *t, int pixels, int shift) {
+MLUOP_INLINE void dot_tile(const struct pixel_tile *t, int pixels, int shift) {
   int64_t row = t->row;
   for (int64_t y = 0; y < t->rows; y++) {
     const float *x = t->ring + row * t->row_floats + t->at;
@@ -95,12 +95,12 @@ MLUOP_INLINE void dot_tile(const struct tile *t, int pixels, int shift) {
   }
 }
 
-typedef void dots_function(const struct tile *t);
+typedef void dots_function(const struct pixel_tile *t);
 
-static void dot_one(const struct tile *t) { dot_tile(t, 1, 0); }
-static void dot_three(const struct tile *t) { dot_tile(t, 3, 0); }
-static void dot_four(const struct tile *t) { dot_tile(t, 4, 0); }
-static void dot_neighbours(const struct tile *t) { dot_tile(t, 4, 1); }
+static void dot_one(const struct pixel_tile *t) { dot_tile(t, 1, 0); }
+static void dot_three(const struct pixel_tile *t) { dot_tile(t, 3, 0); }
+static void dot_four(const struct pixel_tile *t) { dot_tile(t, 4, 0); }
+static void dot_neighbours(const struct pixel_tile *t) { dot_tile(t, 4, 1); }
 
 static dots_function *const dots_functions[TILE_KINDS] = {
     [ONE] = dot_one, [THREE] = dot_three, [FOUR] = dot_four, [NEIGHBOURS] = dot_neighbours};
@@ -148,7 +148,7 @@ static void do_grad_mask(struct map_strip *s, const struct chunk *c, struct cara
                                     : pixels_in(s, c, s->args->grad_mask, K * K);
   enum tile_kind kind;
   for (int64_t part = 0; part < plan->parts; part++) {
-    struct tile t =
+    struct pixel_tile t =
         first_tile(s, c, scratch->input, carafe_input_row_floats(s->args), s->window, part);
     t.length = carafe_div_up(carafe_min(plan->part, a->C - part * plan->part), VL) * VL;
     for (int64_t j = own.begin; j < own.end; j += tile_step(kind)) {
