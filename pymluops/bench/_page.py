@@ -14,16 +14,15 @@ pre { background: #fff; padding: 1rem; overflow-x: auto; font-size: 12px; border
 """
 
 _BESIDE = """
-Each operator was also written in operations of PyTorch and in loops that numba compiles, in the
-ways that one would try. Only results equal to ours are timed, in turn with ours; the fastest way of
-each library counts. Point at a bar to see the times.
+Each operator was also written with PyTorch operations and with loops that numba compiles, in
+several ways. A way is timed only if its results are equal to ours, and in turn with ours. The chart
+shows the fastest way of each library. Point at a bar to see the times.
 """
 
 _ROOFLINE = """
-The roofline is the time that the machine needs at least: to read and write every byte of the
-tensors once, as fast as a plain loop does with as many bytes, or to make the multiply-adds,
-whichever takes longer. Operators that look at pixels several times, or in no order, stay
-below it.
+The roofline is the least time that the machine needs. It is the longer of two times: to read and
+write every byte of the tensors once, at the speed of a plain loop; and to do the multiply-adds.
+Operators that use pixels several times, or in no order, stay below the roofline.
 """
 
 _PARTS = (

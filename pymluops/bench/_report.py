@@ -10,6 +10,11 @@ Row: TypeAlias = dict[str, Any]
 Results: TypeAlias = dict[str, Any]
 
 _BAR = 24
+_COLUMNS = """\
+Sizes of networks. ms: milliseconds with all threads, float32. roofline: the share of what the
+machine allows. 1 thread, float16: milliseconds. torch, numba: how many times as long the operator
+takes, written with PyTorch operations or with loops that numba compiles.
+"""
 _DISTURBED = 0.2  # a spread that says that the machine had other work
 
 
@@ -100,9 +105,7 @@ def table(results: Results) -> str:
     lines = [facts + "\nThis machine can do:", *limits(results), ""]
     shown = [row for row in results["cases"] if row["group"] == "networks"]
     if shown:
-        lines += ["Sizes of networks. Milliseconds with all threads, float32, unless it says else;"]
-        lines += ["roofline is the share of what the machine allows; the last two columns say how"]
-        lines += ["many times as long the same takes in PyTorch's operations and in numba.", ""]
+        lines += [_COLUMNS]
         head = f"{'operator/size':<48}{'ms':>9}{'spread':>8}{'roofline':>10}{'1 thread':>10}"
         lines += [head + f"{'float16':>9}{'torch':>8}{'numba':>8}"]
         lines += [_line(row) for row in shown]
@@ -112,9 +115,9 @@ def table(results: Results) -> str:
         lines += ["", f"{'From small to large':<48}{'ms':>9}{'spread':>8}{'roofline':>10}"]
         lines += [_start(row) for row in sizes]
     left_out = [(row["name"], text) for row in shown for text in row.get("left out", ())]
-    lines += [f"\nleft out beside {name}: {text}" for name, text in left_out]
+    lines += [f"\nnot timed beside {name}: {text}" for name, text in left_out]
     if results["quick"]:
-        lines += ["", "Without --quick, numba is beside it, and there are more sizes."]
+        lines += ["", "Without --quick, there are more sizes and a comparison with numba."]
     lines += disturbed(results)
     return "\n".join(lines)
 
@@ -157,7 +160,7 @@ def disturbed(results: Results) -> list[str]:
     wide = [way for way in ways if spread(way) > _DISTURBED]
     if len(wide) <= len(ways) // 10:
         return []
-    many = f"{len(wide)} of {len(ways)} times spread by more than {_DISTURBED:.0%}"
+    many = f"{len(wide)} of {len(ways)} times have a spread of more than {_DISTURBED:.0%}"
     return ["", f"DISTURBED: {many}. Other programs took time; close them and run it again."]
 
 
@@ -165,6 +168,6 @@ def advice(missing: list[str]) -> str:
     """Say how to get what is not installed."""
     names = " and ".join(missing)
     return (
-        f"\n{names} not installed, so nothing stands beside our times. "
-        f"To have that: {sys.executable} -m pip install {' '.join(missing)}"
+        f"\n{names} not installed, so there is no comparison with them. "
+        f"To install: {sys.executable} -m pip install {' '.join(missing)}"
     )

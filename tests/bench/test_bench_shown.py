@@ -25,13 +25,13 @@ def test_table():
     assert "1.00 (1 thread), 2" not in shown
     assert "multiply-adds, wide       1 (1 thread), 2 (2 threads) GFLOP/s" in shown
     assert "DISTURBED" not in shown
-    assert "DISTURBED: 2 of 4 times spread" in _report.table(results(spread=0.2))
+    assert "DISTURBED: 2 of 4 times have a spread of" in _report.table(results(spread=0.2))
 
 
 def test_what_is_left_out_is_said():
     found = results()
     found["cases"][0]["left out"] = ["torch, slow: its result differs by 1.0e+00"]
-    assert "left out beside thing_forward/64: torch, slow: its result" in _report.table(found)
+    assert "not timed beside thing_forward/64: torch, slow: its result" in _report.table(found)
 
 
 def test_missing_libraries_are_named(monkeypatch):
