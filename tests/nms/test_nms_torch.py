@@ -207,6 +207,12 @@ def test_soft_nms_is_that_of_mmcv(method: str) -> None:
         np.testing.assert_allclose(dets[:, 4], at_selection, rtol=1e-5)
 
 
+def test_what_differs_from_mmcv() -> None:
+    boxes = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
+    assert ours.nms(boxes, torch.tensor([0.5, 0.25, np.nan]), 0.5)[1].tolist() == [0]
+    assert ours.soft_nms(boxes, torch.full((3,), 1e-4))[1].tolist() == []
+
+
 def test_limits_belong_to_the_inside() -> None:
     boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 5], [20, 0, 30, 10]])
     scores = torch.tensor([0.75, 0.5, 0.25])  # the first two have an IoU of 0.5
