@@ -22,17 +22,29 @@ PLAIN = (
 MODULATED = PLAIN.replace("False, im2col_step=32", "True")
 
 
-@pytest.mark.parametrize(
-    ("module", "signature"),
-    [
-        (ours.DeformConv2d, PLAIN),
-        (ours.DeformConv2dPack, PLAIN),
-        (ours.ModulatedDeformConv2d, MODULATED),
-        (ours.ModulatedDeformConv2dPack, MODULATED),
-    ],
-)
+MODULES = {
+    ours.DeformConv2d: PLAIN,
+    ours.DeformConv2dPack: PLAIN,
+    ours.ModulatedDeformConv2d: MODULATED,
+    ours.ModulatedDeformConv2dPack: MODULATED,
+}
+
+
+@pytest.mark.parametrize(("module", "signature"), MODULES.items())
 def test_constructors_take_what_mmcv_takes(module: type[nn.Module], signature: str) -> None:
     assert_signature(module, signature)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_constructors_take_the_old_name_of_deform_groups(module: type[nn.Module]) -> None:
+    """As mmcv's do, of which old configurations make use; not both names at once."""
+    with pytest.warns(DeprecationWarning, match=f"in `{module.__name__}.__init__`.*deform_groups"):
+        made = module(4, 6, 3, deformable_groups=2)
+    assert made.deform_groups == 2
+    with pytest.raises(TypeError, match="deformable_groups is the old name of deform_groups"):
+        module(4, 6, 3, deformable_groups=2, deform_groups=2)
+    with pytest.raises(TypeError, match="deform_group"):
+        module(4, 6, 3, deform_group=2)
 
 
 def test_the_modules_describe_and_copy_themselves() -> None:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +17,28 @@ from pymluops.torch._operators import check_tensor
 from pymluops.torch._tensors import pair
 
 _Pair = int | tuple[int, ...]
+_P = ParamSpec("_P")
+
+
+def _with_old_name(init: Callable[_P, None]) -> Callable[_P, None]:
+    """Let a constructor take deform_groups by the name deformable_groups, as mmcv does."""
+
+    @functools.wraps(init)
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        if "deformable_groups" in kwargs:
+            where, old, new = (
+                f"{type(args[0]).__name__}.__init__",
+                "deformable_groups",
+                "deform_groups",
+            )
+            if new in kwargs:
+                raise TypeError(f"{where}: {old} is the old name of {new}, expected one of them")
+            message = f'"{old}" is deprecated in `{where}`, please use "{new}" instead'
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            kwargs[new] = kwargs.pop(old)
+        init(*args, **kwargs)
+
+    return wrapper
 
 
 class _Conv(nn.Module):
@@ -114,6 +139,7 @@ class DeformConv2d(_Conv):
         A larger batch must be a multiple of it. It does not change the result.
     """
 
+    @_with_old_name
     def __init__(
         self,
         in_channels: int,
@@ -155,6 +181,7 @@ class DeformConv2dPack(DeformConv2d, _Pack):
         As for :class:`DeformConv2d`.
     """
 
+    @_with_old_name
     def __init__(
         self,
         in_channels: int,
@@ -190,6 +217,7 @@ class ModulatedDeformConv2d(_Conv):
         The number of groups of input channels; each group has offsets and masks of its own.
     """
 
+    @_with_old_name
     def __init__(
         self,
         in_channels: int,
@@ -228,6 +256,7 @@ class ModulatedDeformConv2dPack(ModulatedDeformConv2d, _Pack):
         As for :class:`ModulatedDeformConv2d`.
     """
 
+    @_with_old_name
     def __init__(
         self,
         in_channels: int,
