@@ -30,7 +30,9 @@ static inline void carafe_store_run(void *tensor, int64_t at, const float *from,
   } else {
     for (; i + VL <= count; i += VL) vf_store_as(tensor, at + i, vf_load(from + i), 0);
   }
-  if (i < count) vf_store_part_as(tensor, at + i, vf_load(from + i), count - i, is_half);
+  if (i == count) return;
+  const vf last = vf_load_part(from + i, count - i); /* nothing may have been written behind it */
+  vf_store_part_as(tensor, at + i, last, count - i, is_half);
 }
 
 /* The last rows of a strip of the input, packed: row y is in slot y % slots. The pixels of a column
