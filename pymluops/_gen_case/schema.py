@@ -5,6 +5,7 @@ The blocks of parameters are those that the families describe. Fields that real 
 judged where they are needed, so none is "required" here.
 """
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,8 @@ try:
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith("google"):
         raise
-    raise CaseError("test cases need the package protobuf (the extra 'case' of pymluops)") from None
+    message = f"test cases need the package protobuf: {sys.executable} -m pip install protobuf"
+    raise CaseError(message) from None
 
 _ENUMS = {
     "TensorLayout": "LAYOUT_NCHW 1 LAYOUT_NHWC 2 LAYOUT_HWCN 3 LAYOUT_NDHWC 4 LAYOUT_ARRAY 5 "

@@ -162,7 +162,7 @@ def test_without_protobuf(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(commands, "CaseError", CaseError)
     for action in ("run", "show", "new"):
         assert cli.main(["case", action, str(tmp_path)]) == 1
-        assert "the extra 'case' of pymluops" in capsys.readouterr().err
+        assert f"{sys.executable} -m pip install protobuf" in capsys.readouterr().err
 
 
 # --------------------------------------------------------------------------- new cases, pictures
