@@ -5,8 +5,7 @@
 enum { INPUT, OUTPUT };
 
 enum {
-  BYTE_COST = 60,       /* in picoseconds */
-  NEAR_BYTES = 1 << 21, /* so near that a prefetch costs more than the wait */
+  BYTE_COST = 60, /* in picoseconds */
   LINE_BYTES = 64,
   /* Lines so far apart have the same place in a cache, where they push each other out: from so many
      bytes on, they are faster written past the caches. */
@@ -142,9 +141,27 @@ static struct layout_args plan(const struct mluop_call *call, const void *input,
                              .to_image = size * t.of[0],
                              .size = (int)size};
   args.packed = args.from_pitch == args.columns * size && args.to_pitch == args.rows * size;
-  args.row_tiles = mluop_max(1, args.rows / LAYOUT_TILE);
-  args.column_tiles = mluop_max(1, args.columns / LAYOUT_TILE);
   return args;
+}
+
+/* Equal parts of an extent, in whole lines, of at most so many elements; the last one has what is
+   left over, too. */
+static void cut(int64_t extent, int64_t most, int64_t line, int64_t *tiles, int64_t *step) {
+  const int64_t lines = extent / line, parts = mluop_max(1, mluop_div_up(lines * line, most));
+  *step = mluop_max(1, mluop_div_up(lines, parts)) * line;
+  *tiles = mluop_max(1, mluop_div_up(lines * line, *step));
+}
+
+static void cut_both(struct layout_args *args) {
+  const int64_t size = args->size, line = LINE_BYTES / size;
+  int64_t rows = LAYOUT_FAR, columns = LAYOUT_FAR;
+  if (!args->far) {
+    const bool is_long = args->from_pitch < args->to_pitch;
+    rows = is_long ? LAYOUT_LONG_COLUMN : LAYOUT_COLUMN_BYTES / size;
+    columns = (is_long ? LAYOUT_SHORT_ROW_BYTES : LAYOUT_ROW_BYTES) / size;
+  }
+  cut(args->rows, rows, line, &args->row_tiles, &args->row_step);
+  cut(args->columns, columns, line, &args->column_tiles, &args->column_step);
 }
 
 mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
@@ -163,11 +180,10 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
 
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
-  args.prefetch = moved > NEAR_BYTES;
-  const bool far = mluop_exceeds_caches(handle, moved) ||
-                   (moved > PAGES_BYTES && args.to_pitch % SAME_PLACE == 0);
-  args.stream = far && args.to_pitch % LINE_BYTES == 0;
-  args.claim = far && !args.stream;
+  args.far = mluop_exceeds_caches(handle, moved) ||
+             (moved > PAGES_BYTES && args.to_pitch % SAME_PLACE == 0);
+  args.stream = args.far && args.to_pitch % LINE_BYTES == 0;
+  cut_both(&args);
   const int64_t count = mluop_extent(&call, 'N') * args.lines * args.row_tiles * args.column_tiles;
   const struct mluop_job job = {.kernel = layout_convert[handle->isa],
                                 .args = &args,

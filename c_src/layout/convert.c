@@ -14,9 +14,8 @@ struct image_tile {
   struct span rows, columns;
 };
 
-static struct span span_of(int64_t tile, int64_t tiles, int64_t extent) {
-  const int64_t begin = tile * LAYOUT_TILE;
-  return (struct span){begin, tile + 1 < tiles ? begin + LAYOUT_TILE : extent};
+static struct span span_of(int64_t tile, int64_t tiles, int64_t step, int64_t extent) {
+  return (struct span){tile * step, tile + 1 < tiles ? (tile + 1) * step : extent};
 }
 
 /* Where the block after that at `at` begins. The last one overlaps it, so that all are whole: what
@@ -26,86 +25,109 @@ static int64_t next_block(struct span span, int64_t at, int64_t step, int64_t bl
   return at + step + block <= span.end ? at + step : span.end - block;
 }
 
-enum {
-  MOST_BLOCK = LINE_BYTES / 2,
-  MOST_ROWS = 2 * LAYOUT_TILE, /* of a tile */
-  SAME_PLACE = 4096,           /* lines so far apart have the same place in the first cache */
-  ROOM = (MOST_BLOCK + 1) * LINE_BYTES
-};
+/* A line of each row and of each column. */
+MLUOP_INLINE void convert_lines(const char *from, int64_t pitch, char *to, int64_t to_pitch,
+                                int size, int stream) {
+  const int64_t line = LINE_BYTES / size;
+  for (int64_t column = 0; column < line; column += RUN_BYTES / size) {
+    for (int64_t row = 0; row < line; row += VECTOR_BYTES / size) {
+      transpose_runs(from + row * pitch + column * size, pitch, to + column * to_pitch + row * size,
+                     to_pitch, size, stream);
+    }
+  }
+}
 
-/* A whole line of the source in each row, and of the target in each column. Columns are written
-   from begin to end: side by side, lines that have the same place in the caches would push each
-   other out. Where even the lines of a block do, columns are put together in a buffer first. */
-MLUOP_INLINE void convert_wide(const struct layout_args *a, const struct image_tile *t, int size) {
-  const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
+/* Between memory and memory: what is read soon is fetched, and lines are written whole. */
+MLUOP_INLINE void convert_far(const struct layout_args *a, const struct image_tile *t, int size) {
+  const int64_t line = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
   const int64_t begin = t->rows.begin, end = t->rows.end;
-  const int64_t buffer_pitch = MOST_ROWS * size + LINE_BYTES;
-  const int buffered = !a->stream && to_pitch % SAME_PLACE == 0;
   const uintptr_t first = (uintptr_t)(t->to + begin * size) / (uintptr_t)size;
-  const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)block) : 0;
-  char buffer[MOST_BLOCK * (MOST_ROWS * 2 + LINE_BYTES)];
+  const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)line) : 0;
   for (int64_t column = t->columns.begin; column < t->columns.end;
-       column = next_block(t->columns, column, block, block)) {
+       column = next_block(t->columns, column, line, line)) {
     char *target = t->to + column * to_pitch + begin * size;
     for (int64_t row = begin, next; row < end; row = next) {
-      next = next_block(t->rows, row, row == begin && to_line > 0 ? to_line : block, block);
+      next = next_block(t->rows, row, row == begin && to_line > 0 ? to_line : line, line);
       const char *from = t->from + row * pitch + column * size;
-      for (int64_t k = 0; a->prefetch && k < block; k++) {
+      for (int64_t k = 0; k < line; k++) {
         mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
       }
       const uintptr_t soon =
-          (uintptr_t)target + (uintptr_t)(block * to_pitch + (row - begin) * size);
-      for (int64_t k = 0; a->claim && k < block; k++) {
+          (uintptr_t)target + (uintptr_t)(line * to_pitch + (row - begin) * size);
+      for (int64_t k = 0; !a->stream && k < line; k++) {
         __builtin_prefetch((const void *)(soon + (uintptr_t)(k * to_pitch)), 1, 3);
       }
-      char *to = (buffered ? buffer : target) + (row - begin) * size;
+      char *to = target + (row - begin) * size;
       if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
-        transpose_block(from, pitch, to, to_pitch, block, block, size, 1);
+        convert_lines(from, pitch, to, to_pitch, size, 1);
       } else {
-        transpose_block(from, pitch, to, buffered ? buffer_pitch : to_pitch, block, block, size, 0);
+        convert_lines(from, pitch, to, to_pitch, size, 0);
       }
     }
-    for (int64_t k = 0; buffered && k < block; k++) {
-      memcpy(target + k * to_pitch, buffer + k * buffer_pitch, (size_t)((end - begin) * size));
+  }
+}
+
+/* Rows a multiple of so many bytes apart share few places of a cache. */
+enum { CROWDED = 256, VERY_CROWDED = 2048 };
+
+/* In the caches: strips of few columns, each written from begin to end. Lines of many columns would
+   have the same place in the first cache where columns are a power of two apart, and push each
+   other out. Rows that would are copied first. */
+MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_tile *t,
+                                 int size) {
+  const int64_t height = VECTOR_BYTES / size, width = RUN_BYTES / size;
+  const int64_t rows = t->rows.end - t->rows.begin, columns = t->columns.end - t->columns.begin;
+  const char *from = t->from + t->rows.begin * a->from_pitch + t->columns.begin * size;
+  char *to = t->to + t->columns.begin * a->to_pitch + t->rows.begin * size;
+  int64_t pitch = a->from_pitch;
+  char buffer[LAYOUT_BUFFER] __attribute__((aligned(LINE_BYTES)));
+  if (pitch % CROWDED == 0) {
+    pitch = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
+    for (int64_t row = 0; row < rows; row++) {
+      move_bytes(buffer + row * pitch, from + row * a->from_pitch, columns * size);
+    }
+    from = buffer;
+  }
+  const struct span across = {0, columns};
+  for (int64_t column = 0; column < columns; column = next_block(across, column, width, width)) {
+    const char *strip = from + column * size;
+    char *target = to + column * a->to_pitch;
+    for (int64_t row = 0; row + height <= rows; row += height) {
+      transpose_runs(strip + row * pitch, pitch, target + row * size, a->to_pitch, size, 0);
+    }
+    if (rows % height != 0) {
+      transpose_runs(strip + (rows - height) * pitch, pitch, target + (rows - height) * size,
+                     a->to_pitch, size, 0);
     }
   }
 }
 
-/* Fewer columns than a line has, packed: rows stand one behind the other, and a line of each is
-   read; of the last ones from a copy, after which there is room. */
-MLUOP_INLINE void convert_few_columns(const struct layout_args *a, const struct image_tile *t,
-                                      int size) {
-  const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
-  char in[ROOM], out[ROOM];
-  for (int64_t row = t->rows.begin; row < t->rows.end;
-       row = next_block(t->rows, row, block, block)) {
-    const char *from = t->from + row * pitch;
-    if ((a->rows - row - block) * pitch < LINE_BYTES) {
-      memcpy(in, from, (size_t)(block * pitch));
-      from = in;
-    }
-    transpose_block(from, pitch, out, LINE_BYTES, block, a->columns, size, 0);
-    for (int64_t c = 0; c < a->columns; c++) {
-      memcpy(t->to + c * to_pitch + row * size, out + c * LINE_BYTES, LINE_BYTES);
+/* Crowded rows where a vector is a line: each is read once, so that it does not matter if it is
+   pushed out. Of two lines of a row, so that those of the columns are not. */
+MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct image_tile *t) {
+  const struct span rows = t->rows, columns = t->columns;
+  for (int64_t first = columns.begin, end; first < columns.end; first = end) {
+    end = first + 4 * VL <= columns.end ? first + 2 * VL : columns.end;
+    const struct span part = {first, end};
+    for (int64_t row = rows.begin; row < rows.end; row = next_block(rows, row, VL, VL)) {
+      for (int64_t column = first; column < end; column = next_block(part, column, VL, VL)) {
+        transpose_square(t->from + row * a->from_pitch + column * 4, a->from_pitch,
+                         t->to + column * a->to_pitch + row * 4, a->to_pitch);
+      }
     }
   }
 }
 
-/* Fewer rows, packed: columns of the target stand one behind the other, and a line of each is
-   written; of the last ones to a copy. */
+/* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. */
 MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_tile *t,
                                    int size) {
-  const int64_t block = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
-  char in[ROOM], out[ROOM];
+  const int64_t height = RUN_BYTES / size, width = VECTOR_BYTES / size;
   for (int64_t column = t->columns.begin; column < t->columns.end;
-       column = next_block(t->columns, column, block, block)) {
-    for (int64_t r = 0; r < a->rows; r++) {
-      memcpy(in + r * LINE_BYTES, t->from + r * pitch + column * size, LINE_BYTES);
+       column = next_block(t->columns, column, width, width)) {
+    for (int64_t row = 0; row < a->rows; row = next_block(t->rows, row, height, height)) {
+      transpose_vectors(t->from + row * a->from_pitch + column * size, a->from_pitch,
+                        t->to + column * a->to_pitch + row * size, a->to_pitch, size);
     }
-    char *to = t->to + column * to_pitch;
-    const int is_last = (t->columns.end - column - block) * to_pitch < LINE_BYTES;
-    transpose_block(in, LINE_BYTES, is_last ? out : to, to_pitch, a->rows, block, size, 0);
-    if (is_last) memcpy(to, out, (size_t)(block * to_pitch));
   }
 }
 
@@ -138,50 +160,70 @@ static void copy(const struct layout_args *a, const struct image_tile *t) {
 }
 
 /* A number of rows, or of columns, that the compiler knows. */
-MLUOP_INLINE void convert_packed(const struct layout_args *a, const struct image_tile *t,
-                                 int size) {
-  const int64_t rows = a->rows, columns = a->columns, block = LINE_BYTES / size;
+MLUOP_INLINE void convert_few(const struct layout_args *a, const struct image_tile *t, int size) {
+  const int64_t rows = a->rows, columns = a->columns;
   if (rows == 1 || columns == 1) {
     copy(a, t);
-  } else if (rows >= block) {
-    switch (columns) {
-      case 2:
-        convert_each(t, rows, 2, 2 * size, rows * size, size);
-        break;
-      case 3:
-        convert_each(t, rows, 3, 3 * size, rows * size, size);
-        break;
-      case 4:
-        convert_each(t, rows, 4, 4 * size, rows * size, size);
-        break;
-      default:
-        convert_few_columns(a, t, size);
-    }
-  } else if (columns >= block) {
-    switch (rows) {
-      case 2:
-        convert_each(t, 2, columns, columns * size, 2 * size, size);
-        break;
-      case 3:
-        convert_each(t, 3, columns, columns * size, 3 * size, size);
-        break;
-      case 4:
-        convert_each(t, 4, columns, columns * size, 4 * size, size);
-        break;
-      default:
-        convert_few_rows(a, t, size);
-    }
-  } else {
-    convert_each(t, rows, columns, columns * size, rows * size, size);
+    return;
+  }
+  switch (columns < rows ? columns : -rows) {
+    case 2:
+      convert_each(t, rows, 2, 2 * size, rows * size, size);
+      break;
+    case 3:
+      convert_each(t, rows, 3, 3 * size, rows * size, size);
+      break;
+    case 4:
+      convert_each(t, rows, 4, 4 * size, rows * size, size);
+      break;
+    case 5:
+      convert_each(t, rows, 5, 5 * size, rows * size, size);
+      break;
+    case 6:
+      convert_each(t, rows, 6, 6 * size, rows * size, size);
+      break;
+    case 7:
+      convert_each(t, rows, 7, 7 * size, rows * size, size);
+      break;
+    case -2:
+      convert_each(t, 2, columns, columns * size, 2 * size, size);
+      break;
+    case -3:
+      convert_each(t, 3, columns, columns * size, 3 * size, size);
+      break;
+    case -4:
+      convert_each(t, 4, columns, columns * size, 4 * size, size);
+      break;
+    case -5:
+      convert_each(t, 5, columns, columns * size, 5 * size, size);
+      break;
+    case -6:
+      convert_each(t, 6, columns, columns * size, 6 * size, size);
+      break;
+    case -7:
+      convert_each(t, 7, columns, columns * size, 7 * size, size);
+      break;
+    default: /* some of an element or a few */
+      convert_each(t, rows, columns, columns * size, rows * size, size);
   }
 }
 
 MLUOP_INLINE void convert(const struct layout_args *a, const struct image_tile *t, int size) {
-  const int64_t block = LINE_BYTES / size;
-  if (a->rows >= block && a->columns >= block) {
-    convert_wide(a, t, size);
-  } else if (a->packed) {
-    convert_packed(a, t, size);
+  const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
+  const int64_t few = size == 2 ? run - 1 : run;
+  const int wide = a->rows >= line && a->columns >= line;
+  const int squares = vector == line && size == 4 && a->from_pitch % CROWDED == 0 &&
+                      a->to_pitch % VERY_CROWDED != 0;
+  if (a->packed && (a->rows <= few || a->columns <= few)) {
+    convert_few(a, t, size);
+  } else if (wide && a->far) {
+    convert_far(a, t, size);
+  } else if (wide && squares) {
+    convert_squares(a, t);
+  } else if (a->rows >= vector && a->columns >= run) {
+    convert_strips(a, t, size);
+  } else if (a->rows >= run && a->columns >= vector) {
+    convert_few_rows(a, t, size);
   } else {
     convert_each(t, a->rows, a->columns, a->from_pitch, a->to_pitch, size);
   }
@@ -189,22 +231,29 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_tile *
 
 void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct layout_args *a = vargs;
-  const int64_t tiles = a->row_tiles * a->column_tiles;
+  int64_t row = begin % a->row_tiles, columns = begin / a->row_tiles;
+  int64_t column = columns % a->column_tiles, matrix = columns / a->column_tiles;
+  int64_t line = matrix % a->lines, image = matrix / a->lines;
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const int64_t matrix = item / tiles, tile = item % tiles;
-    const int64_t image = matrix / a->lines, line = matrix % a->lines;
     const struct image_tile t = {
         .from = a->from + image * a->from_image + line * a->from_line,
         .to = a->to + image * a->to_image + line * a->to_line,
-        .rows = span_of(tile % a->row_tiles, a->row_tiles, a->rows),
-        .columns = span_of(tile / a->row_tiles, a->column_tiles, a->columns),
+        .rows = span_of(row, a->row_tiles, a->row_step, a->rows),
+        .columns = span_of(column, a->column_tiles, a->column_step, a->columns),
     };
     if (a->size == 2) {
       convert(a, &t, 2);
     } else {
       convert(a, &t, 4);
     }
+    if (++row < a->row_tiles) continue;
+    row = 0;
+    if (++column < a->column_tiles) continue;
+    column = 0;
+    if (++line < a->lines) continue;
+    line = 0;
+    image++;
   }
   if (a->stream) vf_stream_end();
 }

@@ -33,6 +33,12 @@ MLUOP_INLINE void zero_run(float *to, int64_t n) {
   if (i < n) vf_store(to + n - VL, zero);
 }
 
+/* The same of even numbers of bytes. */
+MLUOP_INLINE void move_bytes(char *to, const char *from, int64_t bytes) {
+  move_run((float *)(void *)to, (const float *)(const void *)from, bytes / 4);
+  if (bytes % 4 != 0) memcpy(to + bytes - 2, from + bytes - 2, 2);
+}
+
 /* Even numbers of bytes. memset would take, on some CPUs, an instruction that starts slowly and
    leaves the caches. */
 MLUOP_INLINE void clear_bytes(char *to, int64_t bytes) {

@@ -2,44 +2,77 @@
 #ifndef MLUOP_SHARED_TRANSPOSE_H_
 #define MLUOP_SHARED_TRANSPOSE_H_
 
-/* Transposes of blocks whose elements, of 2 or 4 bytes, are moved as bits. Pitches are in bytes. */
+/* Transposes of blocks whose elements, of 2 or 4 bytes, are moved as bits. Pitches are in bytes.
+
+   A block is narrow: on one side it has whole vectors, on the other runs of 16 bytes. Loads and
+   stores put the runs into their places in a vector, and what is left to shuffle are the matrices
+   of 4 x 4 or 8 x 8 elements in it. */
 
 #include "shared/move.h"
 
-/* VL columns of one vector's worth of rows: each becomes a vector. */
-MLUOP_INLINE void transpose_tile(const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
-                                 int size, int stream) {
-  vf rows[VL];
-  for (int i = 0; i < VL; i++) {
-    if (size == 2) {
-      const char *first = from + 2 * i * from_pitch, *second = first + from_pitch;
-      rows[i] = vf_load_pairs((const void *)first, (const void *)second);
-    } else {
-      rows[i] = vf_load((const void *)(from + i * from_pitch));
-    }
-  }
-  vf_transpose(rows);
-  for (int j = 0; j < VL; j++) {
-    float *target = (void *)(to + j * to_pitch);
-    if (stream) {
-      vf_stream(target, rows[j]);
-    } else {
-      vf_store(target, rows[j]);
-    }
+enum { RUN_BYTES = 16, VECTOR_BYTES = VL * 4 };
+
+/* Pinned, or the compiler keeps the address of each row, for which it has no registers. */
+MLUOP_INLINE const char *transpose_next_(const char *row, int64_t pitch) {
+  return (const char *)mluop_pin((int64_t)((uintptr_t)row + (uintptr_t)pitch));
+}
+
+MLUOP_INLINE void transpose_matrices_(vf *vectors, int size) {
+  if (size == 2) {
+    vf_transpose_eights(vectors);
+  } else {
+    vf_transpose_fours(vectors);
   }
 }
 
-/* At most a line of rows and of columns. What is moved are whole tiles, beyond them too: memory
-   must be there, and gets numbers without meaning. Where the columns stand one behind the other in
-   `to`, the next one overwrites these. */
-MLUOP_INLINE void transpose_block(const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
-                                  int64_t rows, int64_t columns, int size, int stream) {
-  const int64_t tile_rows = VL * 4 / size;
-  for (int64_t column = 0; column < columns; column += VL) {
-    for (int64_t row = (rows - 1) / tile_rows * tile_rows; row >= 0; row -= tile_rows) {
-      transpose_tile(from + row * from_pitch + column * size, from_pitch,
-                     to + column * to_pitch + row * size, to_pitch, size, stream);
+/* A run of each of one vector's worth of rows: each column becomes a vector. */
+MLUOP_INLINE void transpose_runs(const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
+                                 int size, int stream) {
+  const int runs = RUN_BYTES / size;
+  vf vectors[8];
+  for (int i = 0; i < runs; i++) {
+    vectors[i] = vf_load_fours((const void *)from, runs * from_pitch / 4);
+    from = transpose_next_(from, from_pitch);
+  }
+  transpose_matrices_(vectors, size);
+  for (int i = 0; i < runs; i++) {
+    if (stream) {
+      vf_stream((void *)to, vectors[i]);
+    } else {
+      vf_store((void *)to, vectors[i]);
     }
+    to = (char *)transpose_next_(to, to_pitch);
+  }
+}
+
+/* The other way round: a vector of each of one run's worth of rows; each column becomes a run. */
+MLUOP_INLINE void transpose_vectors(const char *from, int64_t from_pitch, char *to,
+                                    int64_t to_pitch, int size) {
+  const int runs = RUN_BYTES / size;
+  vf vectors[8];
+  for (int i = 0; i < runs; i++) {
+    vectors[i] = vf_load((const void *)from);
+    from = transpose_next_(from, from_pitch);
+  }
+  transpose_matrices_(vectors, size);
+  for (int i = 0; i < runs; i++) {
+    vf_store_fours((void *)to, runs * to_pitch / 4, vectors[i]);
+    to = (char *)transpose_next_(to, to_pitch);
+  }
+}
+
+/* Elements of 4 bytes: VL rows and columns. Each row is read at once. */
+MLUOP_INLINE void transpose_square(const char *from, int64_t from_pitch, char *to,
+                                   int64_t to_pitch) {
+  vf vectors[VL];
+  for (int i = 0; i < VL; i++) {
+    vectors[i] = vf_load((const void *)from);
+    from = transpose_next_(from, from_pitch);
+  }
+  vf_transpose(vectors);
+  for (int i = 0; i < VL; i++) {
+    vf_store((void *)to, vectors[i]);
+    to = (char *)transpose_next_(to, to_pitch);
   }
 }
 

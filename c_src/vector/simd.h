@@ -13,11 +13,13 @@
                              outside [0, VL)
      ..._joined(n, a, b)     lanes below n at a, the others at b; nothing else there is touched
      vf_transpose(rows)      a VL x VL matrix
-     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_transpose_fours(rows):
-                             of four vectors, the 4 x 4 matrix of each run
+     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_store_fours likewise;
+                             vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
-     vf_load_pairs(p, q)     of VL elements of 2 bytes each: p[0], q[0], p[1], q[1] and so on
+     vf_transpose_eights(rows)
+                             of eight vectors whose runs are eight elements of 2 bytes: the 8 x 8
+                             matrix of each run
      vf_two_as_halves(a, b)  the bits of 2 * VL halves, converted from a and then b
      vf_load_fours_times(p, step, n)
                              the same of fewer runs: each is there n times

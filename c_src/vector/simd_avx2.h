@@ -24,12 +24,6 @@ MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
 MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   _mm256_maskstore_ps(p, vf_first_(n), v);
 }
-MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
-  const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
-  const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)q);
-  const __m256i low = _mm256_castsi128_si256(_mm_unpacklo_epi16(a, b));
-  return _mm256_castsi256_ps(_mm256_inserti128_si256(low, _mm_unpackhi_epi16(a, b), 1));
-}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
@@ -107,6 +101,10 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
 MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + step), 1);
 }
+MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
+  _mm_storeu_ps(p, _mm256_castps256_ps128(v));
+  _mm_storeu_ps(p + step, _mm256_extractf128_ps(v, 1));
+}
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   const vf t0 = _mm256_unpacklo_ps(rows[0], rows[1]), t1 = _mm256_unpackhi_ps(rows[0], rows[1]);
   const vf t2 = _mm256_unpacklo_ps(rows[2], rows[3]), t3 = _mm256_unpackhi_ps(rows[2], rows[3]);
@@ -114,6 +112,23 @@ MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   rows[1] = _mm256_shuffle_ps(t0, t2, 0xee);
   rows[2] = _mm256_shuffle_ps(t1, t3, 0x44);
   rows[3] = _mm256_shuffle_ps(t1, t3, 0xee);
+}
+MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
+  __m256i a[8], b[8];
+  for (int i = 0; i < 4; i++) {
+    const __m256i x = _mm256_castps_si256(rows[2 * i]), y = _mm256_castps_si256(rows[2 * i + 1]);
+    a[i] = _mm256_unpacklo_epi16(x, y);
+    a[i + 4] = _mm256_unpackhi_epi16(x, y);
+  }
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = _mm256_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm256_unpackhi_epi32(a[i], a[i + 1]);
+  }
+  for (int i = 0; i < 4; i++) {
+    const __m256i x = b[i / 2 * 4 + i % 2], y = b[i / 2 * 4 + i % 2 + 2];
+    rows[2 * i] = _mm256_castsi256_ps(_mm256_unpacklo_epi64(x, y));
+    rows[2 * i + 1] = _mm256_castsi256_ps(_mm256_unpackhi_epi64(x, y));
+  }
 }
 
 /* The immediate of an instruction must be a constant also where nothing is optimised. */

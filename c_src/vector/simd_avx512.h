@@ -22,15 +22,6 @@ MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
 MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   _mm512_mask_storeu_ps(p, vf_first_(n), v);
 }
-MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
-  const __m512i order = _mm512_setr_epi32(
-      0x100000, 0x110001, 0x120002, 0x130003, 0x140004, 0x150005, 0x160006, 0x170007, 0x180008,
-      0x190009, 0x1a000a, 0x1b000b, 0x1c000c, 0x1d000d, 0x1e000e, 0x1f000f);
-  const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
-  const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)q);
-  const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
-  return _mm512_castsi512_ps(_mm512_permutexvar_epi16(order, both));
-}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
@@ -122,6 +113,12 @@ MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   const __m512 three = _mm512_insertf32x4(two, _mm_loadu_ps(p + 2 * step), 2);
   return _mm512_insertf32x4(three, _mm_loadu_ps(p + 3 * step), 3);
 }
+MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
+  _mm_storeu_ps(p, _mm512_castps512_ps128(v));
+  _mm_storeu_ps(p + step, _mm512_extractf32x4_ps(v, 1));
+  _mm_storeu_ps(p + 2 * step, _mm512_extractf32x4_ps(v, 2));
+  _mm_storeu_ps(p + 3 * step, _mm512_extractf32x4_ps(v, 3));
+}
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   const vf t0 = _mm512_unpacklo_ps(rows[0], rows[1]), t1 = _mm512_unpackhi_ps(rows[0], rows[1]);
   const vf t2 = _mm512_unpacklo_ps(rows[2], rows[3]), t3 = _mm512_unpackhi_ps(rows[2], rows[3]);
@@ -129,6 +126,23 @@ MLUOP_INLINE void vf_transpose_fours(vf rows[4]) {
   rows[1] = vf_pairs_(t0, t2, 1);
   rows[2] = vf_pairs_(t1, t3, 0);
   rows[3] = vf_pairs_(t1, t3, 1);
+}
+MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
+  __m512i a[8], b[8];
+  for (int i = 0; i < 4; i++) {
+    const __m512i x = _mm512_castps_si512(rows[2 * i]), y = _mm512_castps_si512(rows[2 * i + 1]);
+    a[i] = _mm512_unpacklo_epi16(x, y);
+    a[i + 4] = _mm512_unpackhi_epi16(x, y);
+  }
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+  }
+  for (int i = 0; i < 4; i++) {
+    const __m512i x = b[i / 2 * 4 + i % 2], y = b[i / 2 * 4 + i % 2 + 2];
+    rows[2 * i] = _mm512_castsi512_ps(_mm512_unpacklo_epi64(x, y));
+    rows[2 * i + 1] = _mm512_castsi512_ps(_mm512_unpackhi_epi64(x, y));
+  }
 }
 
 /* The immediate of an instruction must be a constant also where nothing is optimised. */

@@ -12,10 +12,6 @@ MLUOP_INLINE void vf_store(float *p, vf v) { vst1q_f32(p, v); }
 MLUOP_INLINE void vf_stream(float *p, vf v) { vst1q_f32(p, v); }
 MLUOP_INLINE void vf_stream_one(float *p, float x) { *p = x; }
 MLUOP_INLINE void vf_stream_end(void) {}
-MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
-  const uint16x4x2_t pairs = vzip_u16(vld1_u16(p), vld1_u16(q));
-  return vreinterpretq_f32_u16(vcombine_u16(pairs.val[0], pairs.val[1]));
-}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
@@ -36,6 +32,25 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   rows[1] = vcombine_f32(vget_low_f32(low.val[1]), vget_low_f32(high.val[1]));
   rows[2] = vcombine_f32(vget_high_f32(low.val[0]), vget_high_f32(high.val[0]));
   rows[3] = vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
+}
+MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
+  uint32x4_t a[8];
+  uint64x2_t b[8];
+  for (int i = 0; i < 4; i++) {
+    const uint16x8_t x = vreinterpretq_u16_f32(rows[2 * i]);
+    const uint16x8_t y = vreinterpretq_u16_f32(rows[2 * i + 1]);
+    a[i] = vreinterpretq_u32_u16(vzip1q_u16(x, y));
+    a[i + 4] = vreinterpretq_u32_u16(vzip2q_u16(x, y));
+  }
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = vreinterpretq_u64_u32(vzip1q_u32(a[i], a[i + 1]));
+    b[i + 1] = vreinterpretq_u64_u32(vzip2q_u32(a[i], a[i + 1]));
+  }
+  for (int i = 0; i < 4; i++) {
+    const uint64x2_t x = b[i / 2 * 4 + i % 2], y = b[i / 2 * 4 + i % 2 + 2];
+    rows[2 * i] = vreinterpretq_f32_u64(vzip1q_u64(x, y));
+    rows[2 * i + 1] = vreinterpretq_f32_u64(vzip2q_u64(x, y));
+  }
 }
 
 /* A vector is one run of four. The lane is a constant also where nothing is optimised. */

@@ -66,6 +66,10 @@ MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   (void)step;
   return vf_load(p);
 }
+MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
+  (void)step;
+  vf_store(p, v);
+}
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) { vf_transpose(rows); }
 MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
   (void)step;

@@ -55,11 +55,6 @@ MLUOP_INLINE __m128i vf_to_halves_(vf v) { /* one in each 32-bit lane, sign-exte
   half = vi_choose_(is_nan, nan, half);
   return _mm_or_si128(half, sign);
 }
-MLUOP_INLINE vf vf_load_pairs(const uint16_t *p, const uint16_t *q) {
-  const __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)p);
-  const __m128i b = _mm_loadl_epi64((const __m128i *)(const void *)q);
-  return _mm_castsi128_ps(_mm_unpacklo_epi16(a, b));
-}
 MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
   const __m128i halves = _mm_loadl_epi64((const __m128i *)(const void *)p);
   return vf_of_halves_(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
@@ -84,6 +79,23 @@ MLUOP_INLINE float vf_sum(vf v) {
 }
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
+}
+MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
+  __m128i a[8], b[8];
+  for (int i = 0; i < 4; i++) {
+    const __m128i x = _mm_castps_si128(rows[2 * i]), y = _mm_castps_si128(rows[2 * i + 1]);
+    a[i] = _mm_unpacklo_epi16(x, y);
+    a[i + 4] = _mm_unpackhi_epi16(x, y);
+  }
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = _mm_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm_unpackhi_epi32(a[i], a[i + 1]);
+  }
+  for (int i = 0; i < 4; i++) {
+    const __m128i x = b[i / 2 * 4 + i % 2], y = b[i / 2 * 4 + i % 2 + 2];
+    rows[2 * i] = _mm_castsi128_ps(_mm_unpacklo_epi64(x, y));
+    rows[2 * i + 1] = _mm_castsi128_ps(_mm_unpackhi_epi64(x, y));
+  }
 }
 
 /* A vector is one run of four. The immediate of an instruction must be a constant also where

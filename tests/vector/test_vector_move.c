@@ -32,6 +32,21 @@ static void runs_are_copied(void) {
   }
 }
 
+/* Even numbers of bytes, at addresses of halves. */
+static void bytes_are_copied(void) {
+  const struct room source = room_random(0);
+  for (int64_t bytes = 0; bytes <= 4 * LONGEST; bytes += 2) {
+    for (int64_t shift = 0; shift < LINE_FLOATS; shift++) {
+      const struct room target = room_clean(1);
+      unsigned char *to = place(target, bytes, shift / 2 * 2, shift % 2);
+      const unsigned char *from = place(source, bytes, shift * 5 % LINE_FLOATS * 2, shift % 2);
+      move_bytes((char *)to, (const char *)from, bytes);
+      CHECK(memcmp(to, from, (size_t)bytes) == 0);
+      CHECK(room_only(target, to, bytes));
+    }
+  }
+}
+
 static void runs_are_cleared(void) {
   for (int64_t n = 0; n <= LONGEST; n++) {
     for (int64_t shift = 0; shift < 2 * LINE_FLOATS; shift++) {
@@ -100,7 +115,8 @@ static void floats_around_a_line(void) {
 }
 
 static const struct test tests[] = {
-    TEST(runs_are_copied),    TEST(runs_are_cleared),      TEST(bytes_are_cleared),
-    TEST(bytes_are_streamed), TEST(long_runs_are_cleared), TEST(floats_around_a_line),
+    TEST(runs_are_copied),      TEST(bytes_are_copied),   TEST(runs_are_cleared),
+    TEST(bytes_are_cleared),    TEST(bytes_are_streamed), TEST(long_runs_are_cleared),
+    TEST(floats_around_a_line),
 };
 VECTOR_TESTS(tests);

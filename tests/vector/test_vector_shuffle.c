@@ -37,6 +37,22 @@ static void runs_of_four_are_transposed(void) {
   }
 }
 
+static void runs_of_eight_are_transposed(void) {
+  uint16_t from[8][2 * VL], to[8][2 * VL];
+  vf rows[8];
+  for (int i = 0; i < 8; i++) {
+    for (int k = 0; k < 2 * VL; k++) from[i][k] = (uint16_t)random_bits();
+    rows[i] = vf_load((const void *)from[i]);
+  }
+  vf_transpose_eights(rows);
+  for (int i = 0; i < 8; i++) vf_store((void *)to[i], rows[i]);
+  for (int run = 0; run < 2 * VL; run += 8) {
+    for (int i = 0; i < 8; i++) {
+      for (int j = 0; j < 8; j++) CHECK(to[i][run + j] == from[j][run + i]);
+    }
+  }
+}
+
 /* The address of run 0 such that the runs, `step` elements apart, touch one end of the room. */
 static unsigned char *place(struct room room, int64_t runs, int64_t step, int64_t size,
                             int at_end) {
@@ -55,6 +71,23 @@ static void runs_of_four_are_loaded(void) {
     float lanes[VL];
     vf_store(lanes, vf_load_fours(p, step));
     for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], p[i / 4 * step + i % 4]));
+  }
+}
+
+static void runs_of_four_are_stored(void) {
+  for (int k = 0; k < 2 * STEPS; k++) {
+    const int64_t step = steps[k / 2];
+    const struct room room = room_clean(0);
+    float *p = (void *)place(room, FOURS, step, 4, k % 2);
+    float lanes[VL];
+    fill(lanes, VL);
+    vf_store_fours(p, step, vf_load(lanes));
+    for (int i = 0; i < VL; i++) {
+      float *at = &p[i / 4 * step + i % 4];
+      CHECK(same_bits(lanes[i], *at));
+      memset(at, 0xa5, sizeof(*at)); /* as room_clean left it */
+    }
+    CHECK(room_only(room, p, 0));
   }
 }
 
@@ -103,8 +136,9 @@ static void table_of_sixteen(void) {
 }
 
 static const struct test tests[] = {
-    TEST(matrix_is_transposed),        TEST(runs_of_four_are_transposed),
-    TEST(runs_of_four_are_loaded),     TEST(runs_of_four_are_repeated),
-    TEST(element_of_runs_is_repeated), TEST(table_of_sixteen),
+    TEST(matrix_is_transposed),         TEST(runs_of_four_are_transposed),
+    TEST(runs_of_eight_are_transposed), TEST(runs_of_four_are_loaded),
+    TEST(runs_of_four_are_stored),      TEST(runs_of_four_are_repeated),
+    TEST(element_of_runs_is_repeated),  TEST(table_of_sixteen),
 };
 VECTOR_TESTS(tests);
