@@ -16,11 +16,6 @@ struct pixels {
   int64_t step, offset[CARAFE_TILE];
 };
 
-/* The pixels of a tile share a window, or are 4 neighbours in a row, whose windows overlap. */
-enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS, TILE_KINDS };
-
-static const int tile_pixels[TILE_KINDS] = {1, 3, 4, 4};
-
 struct chunk {
   struct carafe_span centres; /* of the segment */
   int64_t first;              /* the first pixel of all, and of the others ... */
@@ -43,8 +38,8 @@ static struct chunk chunk_at(const struct map_strip *s, struct carafe_span centr
 /* The tile that begins at window `j`, before `end`. Windows of one tap do not overlap. */
 static enum tile_kind tile_at(const struct map_strip *s, const struct chunk *c, int64_t j,
                               int64_t end) {
-  if (s->args->shape.S > 1) return c->pixels == 3 ? THREE : c->pixels == 4 ? FOUR : ONE;
-  return s->args->shape.K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS : ONE;
+  const struct carafe_shape *a = &s->args->shape;
+  return a->S == 1 && a->K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS : tile_of(c->pixels);
 }
 
 /* From a tile to the next one, in windows. */

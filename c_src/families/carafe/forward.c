@@ -17,7 +17,7 @@ struct forward {
 };
 
 /* The channels of group g, in cuts of about the same size. */
-static void sum_group(struct forward *f, struct tiles *t, int64_t g, int pixels, int neighbours) {
+static void sum_group(struct forward *f, struct tiles *t, int64_t g, enum tile_kind kind) {
   const struct carafe_strip *strip = &f->ring.strip;
   const int64_t per = f->output.in_lines ? vectors_of_words(f->output.is_half) : 1;
   const int64_t most = VECTORS / per * per, all = carafe_div_up(strip->channels, VL);
@@ -27,7 +27,7 @@ static void sum_group(struct forward *f, struct tiles *t, int64_t g, int pixels,
     t->base = g * f->ring.group + begin * VL - f->ring.columns.begin * t->column;
     t->channel = strip->channel + begin * VL;
     t->length = carafe_min(strip->channels - begin * VL, vectors * VL);
-    tiles_functions[neighbours][pixels - 1][vectors - 1](t);
+    sum_cut(t, kind, (int)vectors);
     t->ahead = NULL;
     begin += vectors;
   }
@@ -54,9 +54,10 @@ static void place_pixels(const struct forward *f, struct tiles *t, const struct 
 
 static void sum_pixels(struct forward *f, struct tiles *t, const struct weights *weights,
                        struct carafe_span chunk, int neighbours) {
+  const enum tile_kind kind = neighbours ? NEIGHBOURS : tile_of(chunk.end - chunk.begin);
   place_pixels(f, t, weights, chunk, neighbours);
   for (int64_t g = 0; g < f->ring.strip.groups; g++) {
-    sum_group(f, t, g, (int)(chunk.end - chunk.begin), neighbours);
+    sum_group(f, t, g, kind);
     t->weights += weights->group;
     t->at += f->args->shape.C;
   }

@@ -32,35 +32,27 @@ MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
   MLUOP_UNROLL for (int v = 0; v < vectors; v++) vf_store(sums + v * VL, sum[v]);
 }
 
-/* Column u of neighbours, if it is one of those to be done; returns where the next one is. */
-MLUOP_INLINE float *add_end(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
-                            const float *const *weight, const struct pixel_tile *t, int64_t tap,
-                            int64_t u, int first, int last, int vectors) {
-  if (u < t->begin || u >= t->end) return sums;
-  add_column(sums, grad, weight, tap + u, first, last, 1, vectors);
-  return mluop_pin_pointer(sums + t->pixel);
-}
-
-/* A row of the windows. Of the columns of neighbours, column u < 3 is seen by pixels 0..u, and
-   column K + u by those from u + 1 on. */
+/* A row of the windows. Of the columns of neighbours, column u < 3 is under pixels 0..u, and
+   column K + u under those from u + 1 on. */
 MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
                           const float *const *weight, const struct pixel_tile *t, int64_t tap,
                           int pixels, int shift, int vectors) {
   const int64_t K = t->K, pixel = t->pixel;
-  if (shift) {
-    sums = add_end(sums, grad, weight, t, tap, 0, 0, 0, vectors);
-    sums = add_end(sums, grad, weight, t, tap, 1, 0, 1, vectors);
-    sums = add_end(sums, grad, weight, t, tap, 2, 0, 2, vectors);
-  }
-  int64_t u = shift ? carafe_max(t->begin, CARAFE_TILE - 1) : t->begin;
-  for (const int64_t stop = shift ? carafe_min(K, t->end) : t->end; u < stop; u++) {
-    add_column(sums, grad, weight, tap + u, 0, pixels - 1, shift, vectors);
+  const int all = pixels - 1, last = shift ? all : 0;
+  MLUOP_UNROLL for (int u = 0; u < last; u++) {
+    if (u < t->begin || u >= t->end) continue;
+    add_column(sums, grad, weight, tap + u, 0, u, shift, vectors);
     sums = mluop_pin_pointer(sums + pixel);
   }
-  if (shift) {
-    sums = add_end(sums, grad, weight, t, tap, K, 1, 3, vectors);
-    sums = add_end(sums, grad, weight, t, tap, K + 1, 2, 3, vectors);
-    sums = add_end(sums, grad, weight, t, tap, K + 2, 3, 3, vectors);
+  int64_t u = carafe_max(t->begin, last);
+  for (const int64_t stop = carafe_min(K, t->end); u < stop; u++) {
+    add_column(sums, grad, weight, tap + u, 0, all, shift, vectors);
+    sums = mluop_pin_pointer(sums + pixel);
+  }
+  MLUOP_UNROLL for (int v = 0; v < last; v++) {
+    if (K + v < t->begin || K + v >= t->end) continue;
+    add_column(sums, grad, weight, tap + K + v, v + 1, all, shift, vectors);
+    sums = mluop_pin_pointer(sums + pixel);
   }
 }
 
@@ -79,34 +71,21 @@ MLUOP_INLINE void add_tile(const struct pixel_tile *t, int pixels, int shift, in
   }
 }
 
-typedef void sums_function(const struct pixel_tile *t);
+MLUOP_INLINE void add_vectors(const struct pixel_tile *t, int vectors, int pixels, int shift) {
+  if (vectors == 1) add_tile(t, pixels, shift, 1);
+  if (vectors == 2) add_tile(t, pixels, shift, 2);
+  if (MOST_VECTORS > 2 && vectors == 3) add_tile(t, pixels, shift, 3);
+  if (MOST_VECTORS > 3 && vectors == 4) add_tile(t, pixels, shift, 4);
+  if (MOST_VECTORS > 4 && vectors == 5) add_tile(t, pixels, shift, 5);
+  if (MOST_VECTORS > 5 && vectors == 6) add_tile(t, pixels, shift, 6);
+}
 
-/* clang-format off */
-#define SUMS(kind, pixels, shift, vectors)                                        \
-  static void add_##kind##_##vectors(const struct pixel_tile *t) {                      \
-    add_tile(t, pixels, shift, vectors < MOST_VECTORS ? vectors : MOST_VECTORS);  \
-  }
-/* clang-format on */
-#define SUMS_OF(kind, pixels, shift) \
-  SUMS(kind, pixels, shift, 1)       \
-  SUMS(kind, pixels, shift, 2)       \
-  SUMS(kind, pixels, shift, 3)       \
-  SUMS(kind, pixels, shift, 4)       \
-  SUMS(kind, pixels, shift, 5)       \
-  SUMS(kind, pixels, shift, 6)
-#define SUMS_ENTRY(kind) \
-  { add_##kind##_1, add_##kind##_2, add_##kind##_3, add_##kind##_4, add_##kind##_5, add_##kind##_6 }
-
-SUMS_OF(one, 1, 0)
-SUMS_OF(three, 3, 0)
-SUMS_OF(four, 4, 0)
-SUMS_OF(neighbours, 4, 1)
-
-/* By vectors - 1. */
-static sums_function *const sums_functions[TILE_KINDS][6] = {[ONE] = SUMS_ENTRY(one),
-                                                             [THREE] = SUMS_ENTRY(three),
-                                                             [FOUR] = SUMS_ENTRY(four),
-                                                             [NEIGHBOURS] = SUMS_ENTRY(neighbours)};
+static void add_cut(const struct pixel_tile *t, enum tile_kind kind, int vectors) {
+  if (kind == ONE) add_vectors(t, vectors, 1, 0);
+  if (kind == THREE) add_vectors(t, vectors, 3, 0);
+  if (kind == FOUR) add_vectors(t, vectors, 4, 0);
+  if (kind == NEIGHBOURS) add_vectors(t, vectors, 4, 1);
+}
 
 static int64_t sums_ring_floats(const struct map_strip *s) {
   return carafe_slots(&s->args->shape) * carafe_sums_row_floats(s->args);
@@ -133,7 +112,7 @@ static void add_part(struct map_strip *s, const struct chunk *c, const struct pi
       t.end = carafe_min(a->K + tile_step(kind) - 1, s->columns.end - j + r);
       t.at = (j - r + t.begin - s->columns.begin) * t.pixel;
       place_tile(&t, c, weights, j, channels + begin * VL, (s->owned.begin - s->row + r) * a->K);
-      sums_functions[kind][vectors - 1](&t);
+      add_cut(&t, kind, (int)vectors);
     }
   }
 }

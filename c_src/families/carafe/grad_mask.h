@@ -88,22 +88,19 @@ MLUOP_INLINE void dot_tile(const struct pixel_tile *t, int pixels, int shift) {
       if (taps == 1) dot_run(t, x, tap, pixels, 1, shift);
       if (taps == 2) dot_run(t, x, tap, pixels, 2, shift);
       if (taps == 3) dot_run(t, x, tap, pixels, 3, shift);
-      if (MOST_TAPS > 3 && taps == 4) dot_run(t, x, tap, pixels, MOST_TAPS - 1, shift);
-      if (MOST_TAPS > 4 && taps == 5) dot_run(t, x, tap, pixels, MOST_TAPS, shift);
+      if (MOST_TAPS > 3 && taps == 4) dot_run(t, x, tap, pixels, 4, shift);
+      if (MOST_TAPS > 4 && taps == 5) dot_run(t, x, tap, pixels, 5, shift);
     }
     row = row + 1 == t->slots ? 0 : row + 1;
   }
 }
 
-typedef void dots_function(const struct pixel_tile *t);
-
-static void dot_one(const struct pixel_tile *t) { dot_tile(t, 1, 0); }
-static void dot_three(const struct pixel_tile *t) { dot_tile(t, 3, 0); }
-static void dot_four(const struct pixel_tile *t) { dot_tile(t, 4, 0); }
-static void dot_neighbours(const struct pixel_tile *t) { dot_tile(t, 4, 1); }
-
-static dots_function *const dots_functions[TILE_KINDS] = {
-    [ONE] = dot_one, [THREE] = dot_three, [FOUR] = dot_four, [NEIGHBOURS] = dot_neighbours};
+static void dot_pixels(const struct pixel_tile *t, enum tile_kind kind) {
+  if (kind == ONE) dot_tile(t, 1, 0);
+  if (kind == THREE) dot_tile(t, 3, 0);
+  if (kind == FOUR) dot_tile(t, 4, 0);
+  if (kind == NEIGHBOURS) dot_tile(t, 4, 1);
+}
 
 /* Taps of the window around column j that lie beside the map are 0, whatever the gradient. */
 static void clear_outside(const struct map_strip *s, int64_t j, float *taps) {
@@ -157,7 +154,7 @@ static void do_grad_mask(struct map_strip *s, const struct chunk *c, struct cara
       t.end = carafe_min(K, a->W - j + r);
       t.at = (j - r - first + t.begin) * t.pixel;
       place_tile(&t, c, &results, j, part * plan->part, (s->window.begin - s->row + r) * K);
-      dots_functions[kind](&t);
+      dot_pixels(&t, kind);
     }
   }
   store_results(s, c, own, &results);

@@ -8,6 +8,14 @@
 #include "families/carafe/forward.h"
 #include "vector/simd.h"
 
+/* The pixels of a tile are under one window, or they are 4 neighbours in a row, whose windows
+   overlap (S == 1). */
+enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
+
+static inline enum tile_kind tile_of(int64_t pixels) {
+  return pixels == 4 ? FOUR : pixels == 3 ? THREE : ONE;
+}
+
 /* `count` elements of a half or float tensor from number `at` on, padded with zeros to whole
    vectors: no lane computes on what nobody wrote. */
 static inline void carafe_pack_run(float *to, const void *tensor, int64_t at, int64_t count,

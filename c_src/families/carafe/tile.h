@@ -134,31 +134,18 @@ MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vec
   }
 }
 
-typedef void tiles_function(struct tiles *t);
+MLUOP_INLINE void sum_vectors(struct tiles *t, int vectors, int pixels, int neighbours) {
+  if (vectors == 1) sum_tiles(t, pixels, neighbours, 1);
+  if (vectors == 2) sum_tiles(t, pixels, neighbours, 2);
+  if (VECTORS > 2 && vectors == 3) sum_tiles(t, pixels, neighbours, 3);
+  if (VECTORS > 3 && vectors == 4) sum_tiles(t, pixels, neighbours, 4);
+}
 
-/* clang-format off */
-#define TILE(pixels, neighbours, vectors)                                              \
-  static void sum_tiles_##pixels##_##neighbours##_##vectors(struct tiles *t) {    \
-    sum_tiles(t, pixels, neighbours, vectors <= VECTORS ? vectors : VECTORS);           \
-  }
-#define TILE_OF(pixels, neighbours) \
-  TILE(pixels, neighbours, 1)       \
-  TILE(pixels, neighbours, 2)       \
-  TILE(pixels, neighbours, 3)       \
-  TILE(pixels, neighbours, 4)
-#define TILE_ENTRY(pixels, neighbours)                                                     \
-  {sum_tiles_##pixels##_##neighbours##_1, sum_tiles_##pixels##_##neighbours##_2,            \
-   sum_tiles_##pixels##_##neighbours##_3, sum_tiles_##pixels##_##neighbours##_4}
-/* clang-format on */
-
-TILE_OF(1, 0)
-TILE_OF(3, 0)
-TILE_OF(4, 0)
-TILE_OF(4, 1)
-
-/* By neighbours, pixels - 1 and vectors - 1. */
-static tiles_function *const tiles_functions[2][PIXELS][4] = {
-    {TILE_ENTRY(1, 0), {0}, TILE_ENTRY(3, 0), TILE_ENTRY(4, 0)},
-    {TILE_ENTRY(1, 0), {0}, {0}, TILE_ENTRY(4, 1)}};
+static void sum_cut(struct tiles *t, enum tile_kind kind, int vectors) {
+  if (kind == ONE) sum_vectors(t, vectors, 1, 0);
+  if (kind == THREE) sum_vectors(t, vectors, 3, 0);
+  if (kind == FOUR) sum_vectors(t, vectors, 4, 0);
+  if (kind == NEIGHBOURS) sum_vectors(t, vectors, 4, 1);
+}
 
 #endif /* MLUOP_FAMILIES_CARAFE_TILE_H_ */
