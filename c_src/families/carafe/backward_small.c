@@ -189,7 +189,7 @@ static void spread_windows(const struct map_strip *s, const struct row_chunk *c,
     const struct lane_numbers row = row_of(s, scratch->sums, s->owned.begin + y);
     sums[y] = row.at + place_of(s, (first + begin) * pitch + position % pitch) * row.scale;
   }
-  lane_spread_functions[c->pixels - 1](&t);
+  spread_pixels(&t, c->pixels);
 }
 
 /* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
@@ -216,7 +216,7 @@ static void do_windows(struct map_strip *s, const struct row_chunk *c, struct la
     if (dots == NULL) continue;
     dots->input = input.at + at * input.scale;
     dots->grads = g->at + at * g->scale;
-    lane_dots_functions[c->pixels - 1](dots);
+    dot_lane_pixels(dots, c->pixels);
     clear_outside(s, p, dots->taps);
     for (int e = 0; e < c->pixels; e++) {
       choose_blocks(&b, s->args->grad_mask, c->block[e], a->K * a->K);
@@ -248,7 +248,7 @@ static void do_grad_input(const struct map_strip *s, const struct row_chunk *c) 
         t.sums[i] = sums.at + at * sums.scale;
         t.sums_unit = sums.unit;
       }
-      lane_sums_functions[rows - 1](&t, c->pixels);
+      add_rows_of_lanes(&t, c->pixels, rows);
     }
   }
 }

@@ -89,7 +89,7 @@ static void sum_small_groups(struct forward *f, struct tiles *t, struct weights 
     for (int64_t i = 0; i < carafe_chunks(a); i++) {
       const struct carafe_span chunk = carafe_chunk(a, i);
       place_pixels(f, t, weights, chunk, 0);
-      small_functions[chunk.end - chunk.begin - 1][f->small.log](t, &f->small);
+      sum_small_pixels(t, &f->small, chunk.end - chunk.begin);
     }
     weights->first += a->S * weights->pixel;
     pack_ahead(&f->ring, 1);

@@ -55,14 +55,10 @@ MLUOP_INLINE void dot_lanes(const struct lane_dots *t, int pixels) {
   if (tap < t->span.end) dot_taps(t, tap, pixels, 1);
 }
 
-typedef void lane_dots_function(const struct lane_dots *t);
-
-static void lane_dots_1(const struct lane_dots *t) { dot_lanes(t, 1); }
-static void lane_dots_3(const struct lane_dots *t) { dot_lanes(t, 3); }
-static void lane_dots_4(const struct lane_dots *t) { dot_lanes(t, 4); }
-
-/* By pixels - 1. */
-static lane_dots_function *const lane_dots_functions[CARAFE_TILE] = {lane_dots_1, 0, lane_dots_3,
-                                                                     lane_dots_4};
+static void dot_lane_pixels(const struct lane_dots *t, int pixels) {
+  if (pixels == 1) dot_lanes(t, 1);
+  if (pixels == 3) dot_lanes(t, 3);
+  if (pixels == 4) dot_lanes(t, 4);
+}
 
 #endif /* MLUOP_FAMILIES_CARAFE_LANE_DOTS_H_ */

@@ -56,14 +56,10 @@ MLUOP_INLINE void spread_tile(const struct lane_spread *t, int pixels) {
   for (; c < t->channels; c++) spread_channels(t, c, pixels, 1);
 }
 
-typedef void lane_spread_function(const struct lane_spread *t);
-
-static void lane_spread_1(const struct lane_spread *t) { spread_tile(t, 1); }
-static void lane_spread_3(const struct lane_spread *t) { spread_tile(t, 3); }
-static void lane_spread_4(const struct lane_spread *t) { spread_tile(t, 4); }
-
-/* By pixels - 1. */
-static lane_spread_function *const lane_spread_functions[CARAFE_TILE] = {
-    lane_spread_1, 0, lane_spread_3, lane_spread_4};
+static void spread_pixels(const struct lane_spread *t, int pixels) {
+  if (pixels == 1) spread_tile(t, 1);
+  if (pixels == 3) spread_tile(t, 3);
+  if (pixels == 4) spread_tile(t, 4);
+}
 
 #endif /* MLUOP_FAMILIES_CARAFE_LANE_SPREAD_H_ */

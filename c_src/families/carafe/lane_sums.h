@@ -65,20 +65,12 @@ MLUOP_INLINE void add_channels(const struct lane_sums *t, int pixels, int rows) 
   if (t->channels - c == 1) add_lanes(t, c, pixels, rows, 1);
 }
 
-typedef void lane_sums_function(const struct lane_sums *t, int pixels);
-
-#define LANE_SUMS(rows)                                                 \
-  static void lane_sums_##rows(const struct lane_sums *t, int pixels) { \
-    add_channels(t, pixels, rows);                                      \
-  }
-LANE_SUMS(1)
-LANE_SUMS(2)
-LANE_SUMS(3)
-LANE_SUMS(4)
-LANE_SUMS(5)
-
-/* By rows - 1. */
-static lane_sums_function *const lane_sums_functions[LANE_ROWS] = {
-    lane_sums_1, lane_sums_2, lane_sums_3, lane_sums_4, lane_sums_5};
+static void add_rows_of_lanes(const struct lane_sums *t, int pixels, int64_t rows) {
+  if (rows == 1) add_channels(t, pixels, 1);
+  if (rows == 2) add_channels(t, pixels, 2);
+  if (rows == 3) add_channels(t, pixels, 3);
+  if (rows == 4) add_channels(t, pixels, 4);
+  if (rows == 5) add_channels(t, pixels, 5);
+}
 
 #endif /* MLUOP_FAMILIES_CARAFE_LANE_SUMS_H_ */

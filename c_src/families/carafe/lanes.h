@@ -69,19 +69,9 @@ static inline int are_vector(const struct blocks *b) {
 }
 
 /* What is less than a square at the end is done as one that ends there: some elements twice. */
-#define LANES_SQUARES(call, ...)                                                 \
-  for (int64_t i = 0; i < b->length; i += VL) {                                  \
-    const int64_t begin = carafe_max(0, carafe_min(i, b->length - VL));          \
-    if (b->count == VL && b->length >= VL) {                                     \
-      if (b->is_half) {                                                          \
-        call(__VA_ARGS__, begin, VL, VL, 1);                                     \
-      } else {                                                                   \
-        call(__VA_ARGS__, begin, VL, VL, 0);                                     \
-      }                                                                          \
-    } else {                                                                     \
-      call(__VA_ARGS__, begin, b->count, carafe_min(VL, b->length), b->is_half); \
-    }                                                                            \
-  }
+static inline int64_t square_at(const struct blocks *b, int64_t i) {
+  return carafe_max(0, carafe_min(i, b->length - VL));
+}
 
 /* Vector i, of elements i, goes to to[i * step], and comes from from[i * step]. */
 static inline void lanes_take(float *to, int64_t step, const struct blocks *b) {
@@ -89,7 +79,10 @@ static inline void lanes_take(float *to, int64_t step, const struct blocks *b) {
     vf_store(to, vf_load_as(b->tensor, b->from + b->lane[0], b->is_half));
     return;
   }
-  LANES_SQUARES(take_square, to, step, b)
+  const int64_t length = carafe_min(VL, b->length);
+  for (int64_t i = 0; i < b->length; i += VL) {
+    take_square(to, step, b, square_at(b, i), b->count, length, b->is_half);
+  }
 }
 
 static inline void lanes_put(const struct blocks *b, const float *from, int64_t step) {
@@ -97,7 +90,10 @@ static inline void lanes_put(const struct blocks *b, const float *from, int64_t 
     vf_store_as(b->tensor, b->from + b->lane[0], vf_load(from), b->is_half);
     return;
   }
-  LANES_SQUARES(put_square, b, from, step)
+  const int64_t length = carafe_min(VL, b->length);
+  for (int64_t i = 0; i < b->length; i += VL) {
+    put_square(b, from, step, square_at(b, i), b->count, length, b->is_half);
+  }
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_LANES_H_ */

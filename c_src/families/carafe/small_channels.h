@@ -116,14 +116,14 @@ MLUOP_INLINE void sum_taps(vf total[PIXELS], const struct tiles *t, const struct
 }
 
 struct small_channels {
-  int log;           /* of the lanes of a group */
+  int64_t padded;    /* lanes of a group */
   int64_t weights;   /* floats from group to group */
   int32_t lanes[VL]; /* of a vector, that hold channels: the others pad their groups */
   struct tap_list taps;
 };
 
 static void list_lanes(struct small_channels *s, int64_t C, int64_t lanes) {
-  while (1 << s->log < lanes) s->log++;
+  s->padded = lanes;
   for (int64_t i = 0; i < VL; i++) s->lanes[i] = (int32_t)((i / C * lanes + i % C) % MAX_LANES);
 }
 
@@ -162,30 +162,18 @@ MLUOP_INLINE void sum_small(struct tiles *t, struct small_channels *s, int pixel
   }
 }
 
-typedef void small_function(struct tiles *t, struct small_channels *s);
+MLUOP_INLINE void sum_lanes(struct tiles *t, struct small_channels *s, int pixels) {
+  if (s->padded == 1) sum_small(t, s, pixels, 1);
+  if (s->padded == 2) sum_small(t, s, pixels, 2);
+  if (s->padded == 4) sum_small(t, s, pixels, 4);
+  if (VL >= 8 && s->padded == 8) sum_small(t, s, pixels, 8);
+  if (VL >= 16 && s->padded == 16) sum_small(t, s, pixels, 16);
+}
 
-/* clang-format off */
-#define SMALL(pixels, lanes)                                                             \
-  static void sum_small_##pixels##_##lanes(struct tiles *t, struct small_channels *s) {  \
-    sum_small(t, s, pixels, lanes < VL ? lanes : VL);                                    \
-  }
-#define SMALL_OF(pixels) \
-  SMALL(pixels, 1)       \
-  SMALL(pixels, 2)       \
-  SMALL(pixels, 4)       \
-  SMALL(pixels, 8)       \
-  SMALL(pixels, 16)
-#define SMALL_ENTRY(pixels)                                                  \
-  {sum_small_##pixels##_1, sum_small_##pixels##_2, sum_small_##pixels##_4,   \
-   sum_small_##pixels##_8, sum_small_##pixels##_16}
-/* clang-format on */
-
-SMALL_OF(1)
-SMALL_OF(3)
-SMALL_OF(4)
-
-/* By pixels - 1 and the logarithm of lanes. */
-static small_function *const small_functions[PIXELS][5] = {
-    SMALL_ENTRY(1), {0}, SMALL_ENTRY(3), SMALL_ENTRY(4)};
+static void sum_small_pixels(struct tiles *t, struct small_channels *s, int64_t pixels) {
+  if (pixels == 1) sum_lanes(t, s, 1);
+  if (pixels == 3) sum_lanes(t, s, 3);
+  if (pixels == 4) sum_lanes(t, s, 4);
+}
 
 #endif /* MLUOP_FAMILIES_CARAFE_SMALL_CHANNELS_H_ */
