@@ -49,12 +49,14 @@ def main() -> None:
     print(f"{'function':<28}{'out= µs':>10}{'new µs':>10}{'C µs':>10}")
     with pymluops.threads(1):
         for name, call in CALLS.items():
-            out, arguments = call.new_outputs(), {**call.arrays, **call.numbers}
-            function = call.function
-            into = microseconds(lambda f=function, a=arguments, o=out: f(**a, out=o))
+            function, arguments = call.function, {**call.arrays, **call.numbers}
             new = microseconds(lambda f=function, a=arguments: f(**a))
-            alone = microseconds(c_call(lambda f=function, a=arguments, o=out: f(**a, out=o)))
-            print(f"{name:<28}{into:>10.2f}{new:>10.2f}{alone:>10.2f}")
+            alone = microseconds(c_call(call))
+            into = "-"
+            if call.takes_out:
+                out = call.new_outputs()
+                into = f"{microseconds(lambda f=function, a=arguments, o=out: f(**a, out=o)):.2f}"
+            print(f"{name:<28}{into:>10}{new:>10.2f}{alone:>10.2f}")
 
 
 if __name__ == "__main__":
