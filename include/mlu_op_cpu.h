@@ -270,7 +270,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
  *
  * max_output_size is the limit for all labels together.
  *
- * @return As mluOpNms; MLUOP_STATUS_BAD_PARAM for another output_mode, or other tensors.
+ * @return The first of these that applies; output, scores and output_size are untouched unless the
+ *         status is SUCCESS:
+ *   - As mluOpNms, up to the data types of boxes and confidence.
+ *   - MLUOP_STATUS_BAD_PARAM: output_mode is not 0; boxes has another form; output, labels or scores
+ *     has another number of dims, then another type or length.
+ *   - As mluOpNms, from the data type of output on, for all tensors.
  */
 mluOpStatus_t MLUOP_WIN_API
 mluOpCpuNmsByLabel(mluOpHandle_t handle, const mluOpNmsDescriptor_t nms_desc,

@@ -59,4 +59,17 @@ def _shapes(call: Call, maps: list[Tensor], masks: list[Tensor], upscaled: Tenso
     yield from check.shape(upscaled, n, scale * h, scale * w, c)
 
 
-ORDER = {"mluOpCarafeForward": forward, "mluOpCarafeBackward": backward}
+def set_descriptor(call: Call) -> Faults:
+    yield from check.nulls(call, "carafe_desc")
+    yield from check.one_of(call, "4", "dimNb")
+    yield from check.at_least(call, 1, "kernel_size")
+    if call.numbers["kernel_size"] % 2 == 0:
+        yield BAD, "kernel_size"
+    yield from check.at_least(call, 1, "group_size scale_factor")
+
+
+ORDER = {
+    "mluOpCarafeForward": forward,
+    "mluOpCarafeBackward": backward,
+    "mluOpSetCarafeDescriptor": set_descriptor,
+}

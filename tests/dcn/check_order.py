@@ -111,6 +111,15 @@ def _shapes(call: Call, by_name: dict[str, Tensor]) -> Faults:
                 yield from check.shape(tensor, *wanted[like])
 
 
+def set_descriptor(call: Call) -> Faults:
+    yield from check.nulls(call, "dcn_desc")
+    yield from check.one_of(call, "4", "dimNb")
+    yield from check.nulls(call, "pad stride dilation")
+    yield from check.at_least(call, 0, "pad")
+    yield from check.at_least(call, 1, "stride dilation deformable_group conv_group im2col_step")
+    yield from check.one_of(call, "2", "compute_type")  # MLUOP_DTYPE_FLOAT
+
+
 ORDER = {
     "mluOpDCNForward": _operator(FORWARD),
     "mluOpGetDCNForwardWorkspaceSize": _size(FORWARD),
@@ -118,4 +127,5 @@ ORDER = {
     "mluOpGetDCNBakcwardDataWorkspaceSize": _size(DATA),
     "mluOpDCNBackwardWeight": _operator(WEIGHT),
     "mluOpGetDCNBackwardWeightWorkspaceSize": _size(WEIGHT),
+    "mluOpSetDCNDescriptor": set_descriptor,
 }

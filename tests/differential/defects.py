@@ -135,17 +135,18 @@ def _other_number(state: State, random: Random) -> None:
         return
     made, name = random.choice(choices)
     holder: Any = state.objects[made] if made else state.numbers
-    value = _another(holder[name], random)
+    value = another(holder[name], random)
     if made:
         state.objects[made] = {**holder, name: value}
     else:
         holder[name] = value
 
 
-def _another(value: Any, random: Random) -> Any:
+def another(value: Any, random: Random) -> Any:
+    """Another number of that type."""
     if isinstance(value, list):
         i = int(random.random() * len(value))
-        return [*value[:i], _another(value[i], random), *value[i + 1 :]]
+        return [*value[:i], another(value[i], random), *value[i + 1 :]]
     if isinstance(value, float):
         return random.choice(REALS)
     if isinstance(value, str):

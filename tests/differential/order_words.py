@@ -161,6 +161,17 @@ def at_most(call: Call, status: str, most: int, name: str) -> Faults:
         yield status, name
 
 
+def one_of(call: Call, values: str, names: str) -> Faults:
+    for name in names.split():
+        if str(call.numbers[name]) not in values.split():
+            yield BAD, name
+
+
+def no_nan(call: Call, name: str) -> Faults:
+    if np.isnan(call.numbers[name]):
+        yield BAD, name
+
+
 def any_empty(tensors: list[Tensor]) -> bool:
     return any(tensor.elements == 0 for tensor in tensors)
 

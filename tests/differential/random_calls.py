@@ -35,19 +35,27 @@ class Difference(NamedTuple):
     expected: tuple[str, str]
     found: tuple[str, str]
     message: str
-    state: State
+    call: Any
 
 
-def _value(value: Any) -> Any:
+def value_of(value: Any) -> Any:
     """A number, or an enumerator by its name."""
     if isinstance(value, str):
         return getattr(lib, value)
-    return [_value(item) for item in value] if isinstance(value, list) else value
+    return [value_of(item) for item in value] if isinstance(value, list) else value
+
+
+def blamed(function: str, message: str) -> str:
+    """The argument that a message names."""
+    prefix = f"[{function}] "
+    return WORD.match(message.removeprefix(prefix))[0] if message.startswith(prefix) else "?"
 
 
 def _set(made: Any, table: dict, settings: dict) -> bool:
     try:
-        return getattr(lib, table["set"])(made, *(_value(settings[n]) for n in table["with"])) == 0
+        return (
+            getattr(lib, table["set"])(made, *(value_of(settings[n]) for n in table["with"])) == 0
+        )
     except OverflowError:  # no value of the enumeration, nor a bool
         return False
 
@@ -170,11 +178,11 @@ class Caller:
         if self.query is None:
             return 0
         function, names = self.query
-        status = function(*self._values(state, names, 0, 0), self.size)
+        status = function(*self.values(state, names, 0, 0), self.size)
         size, self.size[0] = self.size[0], SIZE_BEFORE
         return size if status == 0 else -1
 
-    def _values(self, state: State, names: list[str], workspace: int, size: int) -> list:
+    def values(self, state: State, names: list[str], workspace: int, size: int) -> list:
         return [self._argument(state, name, workspace, size) for name in names]
 
     def _argument(self, state: State, name: str, workspace: int, size: int) -> Any:
@@ -183,7 +191,7 @@ class Caller:
         if name in state.places:
             return self._pointer(self.address(state, name))
         if name in state.numbers:
-            return self.types[name](_value(state.numbers[name]))
+            return self.types[name](value_of(state.numbers[name]))
         if name == "handle":
             return self.handle
         if name == "workspace":
@@ -234,7 +242,7 @@ class Caller:
         expected = next(self.order(call), (RUNS, ""))
         if expected[0] == RUNS and not self._fits(call):
             return None
-        status = self.function(*self._values(state, self.arguments, workspace, size))
+        status = self.function(*self.values(state, self.arguments, workspace, size))
         self.counts[expected] += 1
         return self._judge(expected, STATUSES[status], state)
 
@@ -251,7 +259,7 @@ class Caller:
                 null.add(name)
         numbers = dict(state.numbers)
         for settings in state.objects.values():
-            numbers |= {name: _value(value) for name, value in (settings or {}).items()}
+            numbers |= {name: value_of(value) for name, value in (settings or {}).items()}
         unset = {f"{name}_desc" for name, settings in state.objects.items() if settings is None}
         return Call(
             tensors,
@@ -274,18 +282,16 @@ class Caller:
         return all(self.memory.holds(t.address, t.bytes) for t in call.tensors.values() if t.given)
 
     def _judge(self, expected: tuple[str, str], status: str, state: State) -> Difference:
-        message, blamed = "", ""
+        message = argument = ""
         if status != "SUCCESS":
             message = ffi.string(lib.mluOpCpuGetLastErrorMessage()).decode()
-            prefix = f"[{self.base.function}] "
-            blamed = message.removeprefix(prefix) if message.startswith(prefix) else "?"
-            blamed = WORD.match(blamed)[0] if blamed != "?" else blamed
-        found = (status, blamed)
+            argument = blamed(self.base.function, message)
+        found = (status, argument)
         if expected[0] == RUNS:
             found = (RUNS, "") if status == "SUCCESS" else found
             self.memory.restore()
             self.size[0] = SIZE_BEFORE
         elif not self.memory.untouched() or self.size[0] != SIZE_BEFORE:
-            found = (status, f"{blamed}, but outputs have changed")
+            found = (status, f"{argument}, but outputs have changed")
             self.memory.restore()
         return Difference(expected, found, message, state)

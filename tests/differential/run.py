@@ -9,18 +9,25 @@ python tests/differential/run.py FUNCTION             of one of them
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from base_calls import Base, bases
+from base_calls import bases
 from families import family_file
-from random_calls import Caller, Difference
+from random_calls import Caller
+from random_sets import Setter, setters
 
 
-def differences(base: Base, calls: int, seed: int) -> tuple[list[Difference], Caller]:
-    order = family_file(base.family, "check_order").ORDER[base.function]
-    with Caller(base, order, seed) as caller:
-        return caller.run(calls), caller
+def callers(asked: list[str], seed: int) -> Iterator[tuple[str, Caller | Setter]]:
+    """Yield each function that is asked for, or all, and what makes calls of it."""
+    for base in bases():
+        if not asked or base.function in asked:
+            order = family_file(base.family, "check_order").ORDER[base.function]
+            yield base.function, Caller(base, order, seed)
+    for function, kind, base in setters():
+        if not asked or function in asked:
+            yield function, Setter(function, kind, base, seed)
 
 
 def main() -> int:
@@ -32,14 +39,13 @@ def main() -> int:
     print(f"seed {arguments.seed}\n\n| Function | Calls | Outcomes | Differences | Seconds |")
     print("|---|---|---|---|---|")
     bad = 0
-    for base in bases():
-        if arguments.functions and base.function not in arguments.functions:
-            continue
+    for function, caller in callers(arguments.functions, arguments.seed):
         start = time.process_time()
-        found, caller = differences(base, arguments.calls, arguments.seed)
+        with caller:
+            found = caller.run(arguments.calls)
         seconds = time.process_time() - start
         made, outcomes = caller.counts.total(), len(caller.counts)
-        print(f"| {base.function} | {made} | {outcomes} | {len(found)} | {seconds:.1f} |")
+        print(f"| {function} | {made} | {outcomes} | {len(found)} | {seconds:.1f} |")
         for difference in found:
             print(difference)
         bad += len(found)

@@ -8,6 +8,7 @@ import pytest
 from base_calls import bases
 from families import family_file
 from random_calls import Caller
+from random_sets import Setter, setters
 
 CALLS = 1000
 BASES = list(bases())
@@ -20,3 +21,12 @@ def test_calls_are_refused_as_the_contract_says(base, seed):
         assert caller.run(CALLS) == []
         outcomes = {status for status, _ in caller.counts}
         assert {"BAD_PARAM", "SUCCESS, computed"} <= outcomes
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "base"), [pytest.param(*s, id=s[0]) for s in setters()]
+)
+def test_descriptors_are_set_as_the_contract_says(function, kind, base, seed):
+    with Setter(function, kind, base, seed) as setter:
+        assert setter.run(CALLS) == []
+        assert {status for status, _ in setter.counts} == {"BAD_PARAM", "SUCCESS, computed"}

@@ -175,7 +175,7 @@ def every_rule() -> list[dict]:
     found = []
     for path in sorted((ROOT / "c_src/families").glob("*/*.[ch]")):
         text = path.read_text()
-        for table in re.findall(r"struct mluop_rule (\w+)\[\]", text):
+        for table in re.findall(r"struct mluop_rule (\w+)\[\] = ", text):
             rows = [words_of(row) for row in rows_of(text, table)]
             for row, following in zip(rows, [*rows[1:], None], strict=True):
                 place = f"{path.parent.name}/{path.stem} {table}"

@@ -44,6 +44,40 @@ def nms(call: Call) -> Faults:
         yield BAD, "workspace"
 
 
+def by_label(call: Call) -> Faults:
+    boxes, confidence, output, count = call["boxes confidence output output_size"]
+    labels, scores = ([tensor] if tensor.given else [] for tensor in call["labels scores"])
+    yield from check.nulls(call, "handle boxes_desc nms_desc output_desc boxes output output_size")
+    yield from check.was_set(call, "nms_desc")
+    yield from _boxes(call, boxes, confidence)
+    seven = _numbers(call, boxes) == 7
+    if seven == (confidence.address != 0):
+        yield BAD, "confidence"
+    yield from _scores(call, boxes, confidence)
+    tensors = [boxes, output] if seven else [boxes, confidence, output]
+    yield from check.packed(UNSUPPORTED, tensors + labels + scores)
+    yield from _types(call, boxes, confidence)
+    if not seven and call.numbers["output_mode"] != 0:
+        yield BAD, "output_mode"
+    if seven or len(boxes.dims) != 2:
+        yield BAD, "boxes"
+    yield from check.rank(1, [output, *labels, *scores])
+    yield from check.dtype("INT32", labels)
+    yield from check.dtype("FLOAT", scores)
+    for tensor in labels:
+        yield from check.shape(tensor, _candidates(call, boxes))
+    for tensor in scores:
+        yield from check.shape(tensor, *output.dims)
+    yield from check.dtype("INT32 UINT32", [output])
+    yield from _output(0, output, _most(call, boxes, 1))
+    yield from check.countable(UNSUPPORTED, tensors + labels + scores)
+    yield from check.data(tensors)
+    if count.address % 4 != 0:
+        yield BAD, "output_size"
+    yield from check.data(labels + scores)
+    yield from check.apart(call, [output, count, *scores], [boxes, confidence, *labels])
+
+
 def workspace_size(call: Call) -> Faults:
     boxes, confidence = call["boxes confidence"]
     yield from check.nulls(call, "handle nms_desc boxes_desc")
@@ -122,4 +156,23 @@ def _output(mode: int, output: Tensor, most: int) -> Faults:
         yield BAD, "output"
 
 
-ORDER = {"mluOpNms": nms, "mluOpGetNmsWorkspaceSize": workspace_size}
+def set_descriptor(call: Call) -> Faults:
+    yield from check.nulls(call, "nms_desc")
+    yield from check.one_of(call, "0 1", "box_mode")
+    yield from check.one_of(call, "0 1 2 3", "output_mode")
+    yield from check.one_of(call, "0 1", "algo")
+    yield from check.one_of(call, "0 1 2", "method_mode")
+    yield from check.no_nan(call, "iou_threshold")
+    yield from check.no_nan(call, "soft_nms_sigma")
+    yield from check.at_least(call, 0, "soft_nms_sigma max_output_size")
+    yield from check.no_nan(call, "confidence_threshold")
+    yield from check.one_of(call, "0.0 1.0", "offset")
+    yield from check.one_of(call, "0 1", "input_layout")
+
+
+ORDER = {
+    "mluOpNms": nms,
+    "mluOpCpuNmsByLabel": by_label,
+    "mluOpGetNmsWorkspaceSize": workspace_size,
+    "mluOpSetNmsDescriptor": set_descriptor,
+}

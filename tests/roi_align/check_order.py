@@ -78,8 +78,15 @@ def _shapes(pooled: list[Tensor], boxes: Tensor, bins: tuple[int, ...], channels
         yield from check.shape(tensor, boxes.dims[0], *bins, channels)
 
 
+def set_descriptor(call: Call) -> Faults:
+    yield from check.nulls(call, "roialign_desc")
+    yield from check.at_least(call, 1, "pooled_height pooled_width")
+    yield from check.one_of(call, "0 1", "pool_mode")
+
+
 ORDER = {
     "mluOpRoiAlignForward_v2": forward,
     "mluOpRoiAlignBackward_v2": backward,
     "mluOpRoiAlignBackward": backward,
+    "mluOpSetRoiAlignForwardDescriptor_v2": set_descriptor,
 }

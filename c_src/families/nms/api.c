@@ -43,7 +43,7 @@ static const struct mluop_rule output_rules[] = {
 /* What mluOpCpuNmsByLabel asks for besides. */
 static const struct mluop_rule label_rules[] = {
     {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = nms_one_set_holds},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = BY_LABEL, .value = 1},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT) | BY_LABEL, .value = 1},
     {.check = CHECK_DTYPE,
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(LABELS),
