@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from run import ROOT, must, run, unpacked
+from run import ROOT, must, run_fuzzer, unpacked
 
 FLAGS = "-O1 -fprofile-instr-generate -fcoverage-mapping"
 LLVM = "/usr/lib/llvm-14/bin"
@@ -49,7 +49,7 @@ def measure(isa: str, targets: list[str], jobs: int) -> tuple[dict, Path]:
     programs = [folder / "tests/fuzz" / name for name in names]
     for target, program in zip(targets, programs, strict=True):
         profile = f"{folder}/{target}.profraw"
-        done = run(
+        done = run_fuzzer(
             *(program, "-runs=0", unpacked(target)),
             LLVM_PROFILE_FILE=profile,
             FUZZ_RULES=str(rules),

@@ -11,7 +11,8 @@
      are choices of the input (MLUOP_CPU_ISA, MLUOP_CPU_KERNEL, MLUOP_CPU_CACHE_BYTES).
    - A call that fails leaves its outputs as they were. A valid one succeeds; made a second time,
      with another pattern, other threads and other cuts, it gives the same bits; and it gives the
-     values of the plain loop. No call changes an input. */
+     values of the plain loop. No call changes an input.
+   - One call out of eight is captured as a test case, which is read back. */
 
 #include "input.h"
 #include "mlu_op.h"
@@ -147,6 +148,13 @@ bool fuzz_equals_plain(const struct fuzz *f, enum fuzz_likeness likeness);
 bool fuzz_equals_kept(const struct fuzz *f, enum fuzz_likeness likeness);
 const void *fuzz_kept(int tensor);
 
+/* capture.c: test cases (MLUOP_GEN_CASE). What is written of the call between these two must be
+   that call; nothing is written of one that is refused. */
+void fuzz_begin_capture(uint32_t choices);
+void fuzz_end_capture(const struct fuzz *f, mluOpStatus_t status, bool empty);
+void fuzz_logged(const char *message); /* by the library */
+extern struct mluop_case_settings fuzz_case_settings;
+
 /* wraps.c: how the library's jobs are run. */
 struct fuzz_way {
   int run;           /* whose pattern scratch memory gets */
@@ -155,6 +163,7 @@ struct fuzz_way {
   bool real_threads; /* every item wakes a thread */
 };
 extern struct fuzz_way fuzz_way;
+extern bool fuzz_rule_failed; /* once it is set to false */
 
 /* bend.c: adds the defects that the input asks for, before and after tensors have their memory;
    returns how many. */

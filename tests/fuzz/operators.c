@@ -14,7 +14,7 @@ struct settings {
   const char *cache;
   struct fuzz_way ways[2];
   int threads[2];
-  bool new_handle, null_handle, logged;
+  bool new_handle, null_handle, logged, captured;
   uint32_t values, places;
 };
 
@@ -128,6 +128,7 @@ static void read_settings(struct fuzz_input *in) {
   s->logged = flags >> 6 == 3;
   s->null_handle = flags % 16 == 8; /* if there is a defect at all */
   s->values = fuzz_byte(in);
+  s->captured = s->values >> 5 == 7 && strcmp(operator_->name, "mluOpCpuConvertLayout") != 0;
   s->places = fuzz_byte(in) << 16 | fuzz_byte(in) << 8 | fuzz_byte(in);
   s->places |= s->places << 24;
 }
@@ -164,21 +165,24 @@ static mluOpHandle_t new_handle(const char *isa, const char *way) {
   return handle;
 }
 
-static mluOpStatus_t run(mluOpHandle_t handle, struct fuzz *f, int which) {
-  fuzz_way = settings.ways[which];
-  fuzz_prefill(f, which);
-  if (handle != NULL) mluOpCpuSetNumThreads(handle, settings.threads[which]);
-  const mluOpStatus_t status = operator_->run(handle, f);
-  fuzz_check_around(f);
-  if (status == MLUOP_STATUS_SUCCESS && operator_->settle != NULL) operator_->settle(f);
-  return status;
-}
-
 static bool any_empty(const struct fuzz *f) {
   for (int i = 0; i < f->count; i++) {
     if (!f->t[i].absent && !f->t[i].ignored && f->t[i].count == 0) return true;
   }
   return false;
+}
+
+static mluOpStatus_t run(mluOpHandle_t handle, struct fuzz *f, int which) {
+  const bool captured = which == 0 && settings.captured;
+  fuzz_way = settings.ways[which];
+  fuzz_prefill(f, which);
+  if (handle != NULL) mluOpCpuSetNumThreads(handle, settings.threads[which]);
+  if (captured) fuzz_begin_capture(settings.ways[1].cuts);
+  const mluOpStatus_t status = operator_->run(handle, f);
+  if (captured) fuzz_end_capture(f, status, any_empty(f));
+  fuzz_check_around(f);
+  if (status == MLUOP_STATUS_SUCCESS && operator_->settle != NULL) operator_->settle(f);
+  return status;
 }
 
 static bool untouched_or_zero(const struct fuzz *f) {
@@ -236,6 +240,7 @@ static void check(struct fuzz *f, int defects) {
 static void swallow(mluOpCpuLogLevel_t level, const char *message, void *user_data) {
   (void)user_data;
   FUZZ_CHECK(level >= MLUOP_CPU_LOG_INFO && message[0] != '\0');
+  fuzz_logged(message);
 }
 
 static bool too_large(const struct fuzz *f) {

@@ -24,6 +24,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,12 @@ def must(*command: str | Path) -> str:
     return done.stdout
 
 
+def run_fuzzer(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a fuzzer; the test cases that it captures are gone afterwards."""
+    with tempfile.TemporaryDirectory() as cases:
+        return run(*command, TMPDIR=cases, **environment)
+
+
 def build(isas: str, jobs: int, wanted: list[str]) -> None:
     must("cmake", "--preset", "fuzz", f"-DMLUOP_ISAS={isas}")
     names = [f"fuzz_{target}" for target in wanted]
@@ -85,7 +92,9 @@ def merge(target: str) -> str:
     folder, smaller = unpacked(target), BUILD / "merged" / target
     shutil.rmtree(smaller, ignore_errors=True)
     smaller.mkdir(parents=True)
-    must(program(target), "-merge=1", f"-max_len={MOST_BYTES}", smaller, folder)
+    done = run_fuzzer(program(target), "-merge=1", f"-max_len={MOST_BYTES}", smaller, folder)
+    if done.returncode != 0:
+        sys.exit(done.stdout[-8000:])
     inputs = sorted((p.read_bytes() for p in smaller.iterdir()), key=lambda i: (len(i), i))
     size, lines = 0, []
     for data in inputs:
@@ -115,7 +124,7 @@ def count(target: str, executions: int) -> int:
 def fuzz(target: str, seconds: int, seed: int) -> bool:
     findings = BUILD / "findings"
     findings.mkdir(parents=True, exist_ok=True)
-    done = run(
+    done = run_fuzzer(
         program(target),
         f"-max_total_time={seconds}",
         f"-seed={seed}",

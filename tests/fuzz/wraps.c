@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The linker sends jobs, scratch memory and checks through these functions (--wrap). */
+/* The linker sends jobs, scratch memory, checks and captures through these functions (--wrap). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/contract.h"
 #include "core/float_state.h"
+#include "core/gen_case.h"
 #include "core/internal.h"
 #include "fuzz.h"
 
 struct fuzz_way fuzz_way;
+bool fuzz_rule_failed;
 
 void *__real_mluop_scratch(mluOpHandle_t handle, size_t bytes);
 void *__wrap_mluop_scratch(mluOpHandle_t handle, size_t bytes);
@@ -21,6 +23,14 @@ bool __real_mluop_contract_holds(struct mluop_call *call, const struct mluop_rul
                                  mluOpStatus_t *status);
 bool __wrap_mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
                                  mluOpStatus_t *status);
+void __real_mluop_begin_case_file(struct mluop_call *call, bool data,
+                                  const struct mluop_case_settings *settings);
+void __wrap_mluop_begin_case_file(struct mluop_call *call, bool data,
+                                  const struct mluop_case_settings *settings);
+void __real_mluop_end_case_file(const struct mluop_call *call,
+                                const struct mluop_case_settings *settings);
+void __wrap_mluop_end_case_file(const struct mluop_call *call,
+                                const struct mluop_case_settings *settings);
 
 /* ---------------------------------------------------------------------------------- jobs */
 
@@ -62,6 +72,20 @@ void __wrap_mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job
     run_part(job, 0, a);
   }
   mluop_leave_floats(found);
+}
+
+/* -------------------------------------------------------------------------------- captures */
+
+void __wrap_mluop_begin_case_file(struct mluop_call *call, bool data,
+                                  const struct mluop_case_settings *settings) {
+  (void)settings; /* of the environment, which is read once */
+  __real_mluop_begin_case_file(call, data, &fuzz_case_settings);
+}
+
+void __wrap_mluop_end_case_file(const struct mluop_call *call,
+                                const struct mluop_case_settings *settings) {
+  (void)settings;
+  __real_mluop_end_case_file(call, &fuzz_case_settings);
 }
 
 /* --------------------------------------------------------------------------------- rules */
@@ -109,6 +133,7 @@ bool __wrap_mluop_contract_holds(struct mluop_call *call, const struct mluop_rul
     const struct mluop_rule one[] = {rules[row], {.check = CHECK_END}};
     if (__real_mluop_contract_holds(call, one, status)) continue;
     table->failed[row]++;
+    fuzz_rule_failed = true;
     uint8_t *counter = &counters[((table - tables) * 64 + row) % (int)sizeof(counters)];
     if (*counter < 255) ++*counter;
     return false;
