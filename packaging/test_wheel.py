@@ -23,6 +23,9 @@ import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/package"))
+from hardening import check_hardened, check_stack_and_tables, readelf  # noqa: E402
+
 WHEEL = Path(os.environ["PYMLUOPS_TEST_WHEEL"])
 _, VERSION, *TAGS = WHEEL.stem.split("-")
 INFO = f"pymluops-{VERSION}.dist-info"
@@ -122,9 +125,14 @@ def test_bill_of_materials(unpacked: Path) -> None:
     )
 
 
-def readelf(option: str, path: Path) -> str:
-    command = ["readelf", "--wide", option, str(path)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def test_libraries_are_hardened(unpacked: Path) -> None:
+    libraries = sorted(unpacked.rglob("*.so*"))
+    assert len(libraries) == 5
+    for path in libraries:
+        if path.name == "libgomp.so.1":  # as the distribution has built it
+            check_stack_and_tables(path)
+        else:
+            check_hardened(path)
 
 
 def test_the_runtime_keeps_its_name(unpacked: Path) -> None:

@@ -2,13 +2,13 @@
 """The shared library as the linker sees it: what it needs, and who can load it."""
 
 import ctypes
-import platform
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hardening import check_hardened, readelf
 
 from pymluops import _native
 
@@ -17,14 +17,8 @@ PACKAGE = Path(_native.__file__).parent
 LIBRARY = PACKAGE / "lib" / "libmluops.so"
 
 
-def readelf(*arguments: str) -> str:
-    return subprocess.run(
-        ["readelf", "--wide", *arguments], check=True, capture_output=True, text=True
-    ).stdout
-
-
 def needed(library: Path) -> set[str]:
-    return set(re.findall(r"\(NEEDED\).*\[(.*?)\]", readelf("-d", str(library))))
+    return set(re.findall(r"\(NEEDED\).*\[(.*?)\]", readelf("-d", library)))
 
 
 def test_nothing_but_the_c_runtime_is_needed() -> None:
@@ -45,20 +39,7 @@ def test_libraries_are_what_their_names_say() -> None:
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.so")), ids=lambda path: path.name)
 def test_libraries_are_hardened(path: Path) -> None:
-    """Tables are read-only before the first call, the stack is data, overwritten ends are seen."""
-    segments = readelf("-l", str(path))
-    assert "GNU_RELRO" in segments
-    flags = re.search(r"GNU_STACK(?:\s+0x\w+){5}\s+([RWE]+)", segments)
-    assert flags is not None
-    assert flags[1] == "RW"
-    dynamic = readelf("-d", str(path))
-    assert re.search(r"\(FLAGS_1\).*\bNOW\b", dynamic)
-    assert "TEXTREL" not in dynamic
-    undefined = set(re.findall(r"UND (\w+)", readelf("--dyn-syms", str(path))))
-    if path.name != "libcndrv.so":  # which has no function that could write
-        assert "__stack_chk_fail" in undefined
-    if path == LIBRARY and platform.libc_ver()[0] == "glibc":
-        assert {"__memcpy_chk", "__vsnprintf_chk"} <= undefined
+    check_hardened(path)
 
 
 def test_nothing_is_left_of_the_build_folder() -> None:
