@@ -177,7 +177,7 @@ static bool has_values(const struct fuzz_tensor *t, enum mluop_case_values how) 
 }
 
 /* Those of the first tensor that has this header and these values, and is not yet `seen`; none,
-   where the call has a number that it writes (nms). */
+   if it is a number that is written and has no descriptor. */
 static uint32_t match(const struct fuzz *f, const struct header *h, enum mluop_case_values how,
                       const char *raw, size_t raw_bytes, uint32_t seen) {
   const char *begin = at;
@@ -214,7 +214,6 @@ static uint32_t read_tensor(const struct fuzz *f, bool output, uint32_t seen) {
   }
   const uint32_t found = match(f, &h, how, raw, bytes, seen);
   free(raw);
-  /* nms has a number that it writes, without a descriptor. */
   if (found == 0) {
     FUZZ_CHECK(h.output && h.rank == 1 && h.dims[0] == 1);
     while (!follows("}")) FUZZ_CHECK(next(word));
