@@ -7,6 +7,7 @@ it, unless COORDINATES says otherwise. Every sample is there by itself.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +92,8 @@ def _candidates(start: _Real, bin_size: _Real, grid: int, extent: int) -> _Array
         return np.arange(grid)
     slack = 2 + 1e-5 * (abs(float(start)) + abs(float(bin_size)))
     ends = [(edge - float(start)) * grid / float(bin_size) for edge in (-1 - slack, extent + slack)]
-    first, last = np.clip([min(ends) - 2, max(ends) + 2], 0, grid)
-    return np.arange(int(first), int(last))
+    first, last = (int(min(max(end, 0), grid)) for end in (min(ends) - 2, max(ends) + 2))
+    return np.arange(first, last)
 
 
 def _axis(start: _Real, bin_size: _Real, grid: int, extent: int) -> Axis:
@@ -137,6 +138,7 @@ def bins_of(
             roi_w, roi_h = (size if size > 1 else real(1) for size in (roi_w, roi_h))
         bin_h, bin_w = roi_h / real(pooled[0]), roi_w / real(pooled[1])
         grid_h, grid_w = _grid(bin_h, sampling_ratio), _grid(bin_w, sampling_ratio)
+        axis = functools.cache(_axis)  # without offsets, bins of a row or a column share theirs
         for ph in range(pooled[0]):
             for pw in range(pooled[1]):
                 x, y = x1, y1
@@ -148,8 +150,8 @@ def bins_of(
                     int(roi[0]),
                     ph,
                     pw,
-                    _axis(y + real(ph) * bin_h, bin_h, grid_h, height),
-                    _axis(x + real(pw) * bin_w, bin_w, grid_w, width),
+                    axis(y + real(ph) * bin_h, bin_h, grid_h, height),
+                    axis(x + real(pw) * bin_w, bin_w, grid_w, width),
                     roi_h,
                     roi_w,
                 )
