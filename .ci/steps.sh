@@ -203,6 +203,7 @@ step_mutation() {
 }
 
 step_slow() {
+  extra bench
   extra dask
   python -m pytest -q -m slow
 }
