@@ -79,7 +79,7 @@ def run_each(programs: dict[str, str], **environment: str) -> dict[str, Outcome]
     return {name: Outcome(*outcome) for name, outcome in json.loads(done.stdout).items()}
 
 
-# A call with large arrays, in address space for what the process has already and 1 GiB more.
+# Calls with large arrays, in address space for what the process has already and 1 GiB more.
 LIMIT = """
     import resource, numpy as np, pymluops
     {imports}
@@ -89,13 +89,14 @@ LIMIT = """
     resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, resource.RLIM_INFINITY))
     large = np.broadcast_to(np.float32(1), (1, 20000, 20000, 4))  # 6 GiB if it were copied
     small = np.ones((1, 1, 1, 1), np.float32)
-    try:
-        {call}
-    except pymluops.MluOpError as error:
-        print(type(error).__name__, error)
+    for call in {calls}:
+        try:
+            eval(call)
+        except pymluops.MluOpError as error:
+            print(type(error).__name__, error)
 """
 
 
-def said_without_memory(call: str, imports: str = "") -> str:
-    """Return the error of a call in a process that has no memory to copy large arrays."""
-    return run_python(LIMIT.format(imports=imports, call=call))[0]
+def said_without_memory(*calls: str, imports: str = "") -> list[str]:
+    """Return the errors of calls in a process that has no memory to copy large arrays."""
+    return run_python(LIMIT.format(imports=imports, calls=calls))[0].splitlines()

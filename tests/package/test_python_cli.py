@@ -329,6 +329,13 @@ def read_png(path):
     return rows[:, 1:].reshape(height, width, 3)
 
 
+@pytest.fixture
+def few_rounds(monkeypatch):
+    """Let the demo time its operators for a moment only."""
+    monkeypatch.setattr("pymluops.demo._run._ENOUGH", 0)
+
+
+@pytest.mark.usefixtures("few_rounds")
 def test_demo(capsys, tmp_path):
     picture = tmp_path / "picture.png"
     assert cli.main(["demo", str(picture)]) == 0
@@ -346,6 +353,7 @@ def test_demo(capsys, tmp_path):
     assert len(np.unique(pixels.astype(np.uint32) @ [1, 256, 65536])) > 1000
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_demo_notices(capsys, monkeypatch, tmp_path):
     name, good = some_operator("movement", arrays=2)
 

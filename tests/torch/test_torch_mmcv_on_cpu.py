@@ -26,6 +26,7 @@ def in_a_new_process(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_an_import_before_mmcv_is_enough() -> None:
     code = """
 import pymluops.torch.mmcv_on_cpu
