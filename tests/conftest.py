@@ -23,7 +23,7 @@ THREAD_COUNTS: tuple[int, ...] = (1, 2, 3, 8)
 BUILD = pymluops.capi.ffi.string(pymluops.capi.lib.mluOpCpuGetBuildInfo()).decode()
 if "sanitizers" in BUILD:
     ISAS, THREAD_COUNTS = ISAS[:1], (1, 3)
-# Every day the best that a CPU has. The C tests and the properties have all, and -m slow has the rest.
+# Every day the best that a CPU has; -m slow has the others, and so have the C tests every day.
 OTHERS = ISAS[1:]
 
 

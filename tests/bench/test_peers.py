@@ -78,3 +78,4 @@ def test_compiled_peers_agree():
     for step in (step for step in steps if step.beside):
         row = _run._measured(step, limits, ["numba"], Effort(rounds=1, batch=0))
         assert row["left out"] == [], step.case.name
+        assert row["peers"], step.case.name
