@@ -113,13 +113,10 @@ import torch, pymluops.torch as ours
 torch.manual_seed(3)
 compress, encode = torch.nn.Conv2d(6, 4, 1), torch.nn.Conv2d(4, 4 * 9, 3, padding=1)
 upsample = ours.CARAFE(3, 1, 2)
-parameters = [*compress.parameters(), *encode.parameters()]
-optimizer = torch.optim.SGD(parameters, lr=0.1)
 x = torch.randn(2, 6, 5, 7, requires_grad=True)
 masks = torch.nn.functional.pixel_shuffle(encode(compress(x)), 2).softmax(1)
 loss = upsample(x, masks).square().mean()
 loss.backward()
-optimizer.step()
 """
 
 
