@@ -59,12 +59,12 @@ def as_input(
         else:
             raise _wrong_dtype(function, name, array, dtypes, leader)
     if array.ndim not in ndims:
-        expected = " or ".join(str(ndim) for ndim in ndims)
+        expected = " or ".join(str(ndim) for ndim in sorted(ndims))
         raise bad_value(
             function,
             name,
             f"{array.ndim} {_dims(array.ndim)} given, shape {array.shape}, "
-            f"expected {expected} {_dims(ndims[-1])}",
+            f"expected {expected} {_dims(max(ndims))}",
         )
     return array, dtype
 

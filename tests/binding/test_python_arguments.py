@@ -127,7 +127,7 @@ def test_other_ranks(name, argument):
     noun = "dim" if base.ndim == 1 else "dims"
     expected = "3 or 4 dims" if (argument, base.ndim) == ("boxes", 3) else f"{base.ndim} {noun}"
     if argument == BATCHED.get(name, ("",))[0]:
-        expected = "4 or 3 dims"  # one image: tests/binding/test_python_conveniences.py
+        expected = "3 or 4 dims"  # one image: tests/binding/test_python_conveniences.py
     for array in (base[None, None], base.reshape(-1), base.reshape(-1)[0], base[:0][None, None]):
         if array.ndim == base.ndim:
             continue
