@@ -156,7 +156,7 @@ static void cut_both(struct layout_args *args) {
   const int64_t size = args->size, line = LINE_BYTES / size;
   int64_t rows = LAYOUT_FAR, columns = LAYOUT_FAR;
   if (!args->far) {
-    const bool is_long = args->from_pitch < args->to_pitch;
+    const bool is_long = args->from_pitch < args->to_pitch || args->to_pitch % SAME_PLACE == 0;
     rows = is_long ? LAYOUT_LONG_COLUMN : LAYOUT_COLUMN_BYTES / size;
     columns = (is_long ? LAYOUT_SHORT_ROW_BYTES : LAYOUT_ROW_BYTES) / size;
   }
