@@ -29,6 +29,8 @@ COMPUTE_DTYPES = {
 }
 #: From this size on, memory is asked for in huge pages. NumPy has the same limit.
 HUGE_BYTES = 1 << 22
+#: What each thread makes of a result before it is converted, so that it is still in a cache.
+PART_BYTES = 1 << 21
 
 #: What the checks look at: shape and dtype. They are made once for each combination of these.
 Spec = tuple[torch.Size, torch.dtype]
@@ -187,6 +189,34 @@ def as_input(result: Tensor, like: Tensor) -> Tensor:
     if result.dtype is like.dtype and result.is_contiguous(memory_format=memory_format(like)):
         return result
     return moved(result, new_tensor(result.shape, like))
+
+
+def in_parts(
+    shape: Sequence[int],
+    like: Tensor,
+    dtype: torch.dtype,
+    compute: Callable[[slice, Tensor], None],
+) -> Tensor:
+    """Return a result whose items have nothing to do with each other, such as regions.
+
+    ``compute(items, part)`` writes some of them to a channels_last tensor. For a contiguous input,
+    each part is converted before the next one is made: all of it would have left the caches.
+    """
+    bytes_per_item = math.prod(shape[1:]) * dtype.itemsize
+    count = max(1, PART_BYTES * torch.get_num_threads() // bytes_per_item)
+    if dtype is torch.float64 or memory_format(like) is torch.channels_last or count >= shape[0]:
+        output = new_nhwc(shape, dtype)
+        compute(slice(0, shape[0]), output)
+        return as_input(output, like)
+    check_size(shape)
+    output = new_tensor(shape, like)
+    memory = new_nhwc((count, *shape[1:]), dtype)
+    for first in range(0, shape[0], count):
+        items = slice(first, min(first + count, shape[0]))
+        part = memory[: items.stop - first]
+        compute(items, part)
+        moved(part, output[items])
+    return output
 
 
 def moved(source: Tensor, target: Tensor) -> Tensor:

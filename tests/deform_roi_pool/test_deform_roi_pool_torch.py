@@ -15,8 +15,40 @@ from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
 import pymluops
 import pymluops.torch as ours
+from pymluops._families.deform_roi_pool import native
+from pymluops.torch import _tensors
 
 ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_parts_of_the_regions_have_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
+) -> None:
+    calls: list[int] = []
+    forward = native.forward
+
+    def counted(features: Tensor, rois: Tensor, *arguments: Any) -> None:
+        calls.append(len(rois))
+        forward(features, rois, *arguments)
+
+    monkeypatch.setattr(native, "forward", counted)
+    monkeypatch.setattr(_tensors, "PART_BYTES", 3 * 20 * 6 * 4 // torch.get_num_threads() + 1)
+    x = torch.randn(2, 20, 9, 8).to(dtype)
+    rois = torch.rand(10, 5).mul(8).to(dtype)
+    rois[:, 0] = torch.arange(10) % 2
+    offset = torch.randn(10, 2, 2, 3).to(dtype)
+    for moves in (None, offset):
+        calls.clear()
+        result = ours.deform_roi_pool(x, rois, moves, (2, 3), 0.5, 2, 0.1)
+        assert len(calls) > 1
+        assert sum(calls) == 10
+        last = ours.deform_roi_pool(
+            x.to(memory_format=torch.channels_last), rois, moves, (2, 3), 0.5, 2, 0.1
+        )
+        assert calls[-1] == 10
+        assert result.is_contiguous()
+        assert torch.equal(result, last)
 
 
 def test_deform_roi_pool_numbers() -> None:

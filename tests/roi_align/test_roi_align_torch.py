@@ -4,13 +4,17 @@
 import copy
 import pickle
 import re
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
 import pymluops
 import pymluops.torch as ours
+from pymluops._families.roi_align import native
+from pymluops.torch import _tensors
 
 EXAMPLE = torch.tensor([[[[1.0, 2, 4, 8], [3, 5, 7, 9], [2, 0, 6, 1]]]])
 BOXES = torch.tensor([[0.0, 0, 0, 4, 2], [0, -2, -2, 1, 1]])
@@ -126,3 +130,32 @@ def test_the_module_describes_and_copies_itself():
     assert repr(module) == text
     assert repr(copy.deepcopy(module)) == text
     assert repr(pickle.loads(pickle.dumps(module))) == text
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_parts_of_the_regions_have_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    calls: list[int] = []
+    forward = native.forward
+
+    def counted(features: Tensor, rois: Tensor, *arguments: Any) -> None:
+        calls.append(len(rois))
+        forward(features, rois, *arguments)
+
+    monkeypatch.setattr(native, "forward", counted)
+    monkeypatch.setattr(_tensors, "PART_BYTES", 3 * 20 * 6 * 4 // torch.get_num_threads() + 1)
+    x = torch.randn(2, 20, 9, 8, requires_grad=True)
+    last = x.detach().to(memory_format=torch.channels_last).requires_grad_()
+    rois = torch.rand(10, 5).mul(8)
+    rois[:, 0] = torch.arange(10) % 2
+    result = ours.roi_align(x, rois, (2, 3), 0.5, 2, mode)
+    assert len(calls) > 1
+    assert sum(calls) == 10
+    whole = ours.roi_align(last, rois, (2, 3), 0.5, 2, mode)
+    assert calls[-1] == 10
+    assert result.is_contiguous()
+    assert torch.equal(result, whole)
+    result.square().sum().backward()
+    whole.square().sum().backward()
+    assert torch.equal(x.grad, last.grad)

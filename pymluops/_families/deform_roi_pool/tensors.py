@@ -18,6 +18,7 @@ from pymluops.torch._tensors import (
     check_extents,
     check_same_dtype,
     compute_dtype,
+    in_parts,
     new_memory,
     new_nhwc,
     new_tensor,
@@ -70,17 +71,15 @@ def _forward(
     if 0 in shape or input.numel() == 0:
         return new_zeros(shape, input)
     dtype = compute_dtype(input, rois)
-    output = new_nhwc(shape, dtype)
-    native.forward(
-        to_nhwc(input, dtype),
-        to_dense(rois, dtype),
-        None if offset is None else to_dense(offset, dtype),
-        output,
-        spatial_scale,
-        sampling_ratio,
-        gamma,
-    )
-    return as_input(output, input)
+    features, regions = to_nhwc(input, dtype), to_dense(rois, dtype)
+    moves = None if offset is None else to_dense(offset, dtype)
+
+    def compute(items: slice, part: Tensor) -> None:
+        moved = None if moves is None else moves[items]
+        numbers = (spatial_scale, sampling_ratio, gamma)
+        native.forward(features, regions[items], moved, part, *numbers)
+
+    return in_parts(shape, input, dtype, compute)
 
 
 def _forward_fake(

@@ -19,6 +19,7 @@ from pymluops.torch._tensors import (
     check_dims,
     check_extents,
     compute_dtype,
+    in_parts,
     new_memory,
     new_nhwc,
     new_tensor,
@@ -90,17 +91,15 @@ def _forward(
         message = f"roi_align: input has shape {tuple(input.shape)}, expected pixels to sample"
         raise ValueError(message)
     dtype = _compute_dtype(input, rois, pool_mode)
-    output = new_nhwc(shape, dtype)
-    native.forward(
-        to_nhwc(input, dtype),
-        to_dense(rois, dtype),
-        [output, *(argmax if pool_mode == POOL_MODES["max"] else ())],
-        spatial_scale,
-        sampling_ratio,
-        pool_mode,
-        aligned,
-    )
-    return as_input(output, input), *argmax
+    features, regions = to_nhwc(input, dtype), to_dense(rois, dtype)
+    places = argmax if pool_mode == POOL_MODES["max"] else ()
+
+    def compute(items: slice, part: Tensor) -> None:
+        results = [part, *(place[items] for place in places)]
+        numbers = (spatial_scale, sampling_ratio, pool_mode, aligned)
+        native.forward(features, regions[items], results, *numbers)
+
+    return in_parts(shape, input, dtype, compute), *argmax
 
 
 def _forward_fake(
