@@ -248,6 +248,32 @@ def test_labels(handle, rng, method):
         assert kept.tolist() == sorted(alone, key=lambda i: -scores[i])
 
 
+@pytest.mark.parametrize("method", ["linear", "gaussian"])
+def test_labels_with_scores_that_grow(handle, rng, method):
+    """A negative score grows when it decays: what a label selects later may be higher."""
+    grown = 0
+    for n in (2, 20, 100):
+        boxes, labels = random_boxes(rng, n, "plain"), rng.integers(0, 3, n)
+        scores = rng.integers(-8, 2, n).astype("f4") / 8
+        settings = {"iou_threshold": 0.1, "method": method, "handle": handle}
+        alone = []
+        for label in np.unique(labels):
+            mine = np.flatnonzero(labels == label)
+            kept, now = pymluops.nms(boxes[mine], scores[mine], **settings, return_scores=True)
+            alone += [(-score, mine[i]) for i, score in zip(kept, now, strict=True)]
+            grown += (np.diff(now) > 0).sum()
+        alone.sort()
+        for limit in (None, 0, 1, n // 2, n + 5):
+            settings |= {"max_output_size": limit}
+            kept, now = pymluops.batched_nms(boxes, scores, labels, **settings, return_scores=True)
+            assert [*zip(-now, kept, strict=True)] == alone[:limit]
+            assert np.array_equal(pymluops.batched_nms(boxes, scores, labels, **settings), kept)
+        del settings["handle"]
+        wanted = expected_by_label(boxes, scores, labels, **settings)
+        assert method == "gaussian" or np.array_equal(wanted, kept)
+    assert grown > 0
+
+
 def test_labels_far_apart_never_meet(handle):
     boxes = np.tile(np.array([0, 0, 1e7, 1e7], np.float32), (4, 1))
     scores = np.array([1, 2, 3, 4], np.float32)

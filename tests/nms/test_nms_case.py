@@ -47,3 +47,22 @@ def test_what_torch_calls_runs_again(tmp_path, capsys):
     assert read.node.op_name == "cpu_nms_by_label"
     status, shown = run(capsys, read.path)
     assert status == 0, shown
+
+
+def test_scores_that_grow_stay_in_the_order_of_selection(tmp_path, capsys):
+    """A negative score grows when it decays; C writes results in the order of selection."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import pymluops.torch as ours
+
+    boxes = torch.tensor([[0.0, 0, 8, 8], [0, 0, 8, 7], [20, 0, 30, 8]])
+    scores = torch.tensor([-0.25, -0.75, -0.5])
+
+    def call():
+        return ours.batched_nms(
+            boxes, scores, torch.tensor([0, 0, 1]), {"type": "soft_nms", "min_score": -1}
+        )
+
+    assert call()[1].tolist() == [0, 1, 2]
+    (read,) = captured(tmp_path, call)
+    status, shown = run(capsys, read.path)
+    assert status == 0, shown

@@ -147,9 +147,9 @@ def batched_nms(
 ) -> Any:
     """Select boxes as `nms` does, separately for each label.
 
-    Boxes of different labels do not affect each other. The results of all labels are merged: the
-    next one is that with the highest score; of equal scores, the one with the lower index.
-    (Negative scores grow when they decay. The results of each label stay in their order.)
+    Boxes of different labels do not affect each other. The results of all labels are sorted
+    together, from the highest score to the lowest; of boxes with equal scores, the one with the
+    lower index comes first.
 
     Parameters
     ----------
@@ -186,9 +186,23 @@ def batched_nms(
     >>> pymluops.batched_nms(boxes, scores, [0, 0, 1], iou_threshold=0.5)
     array([1, 2])
     """
-    call = Call("mluOpCpuNmsByLabel", handle, Layout.ARRAY, _NAMES)
-    settings = (iou_threshold, score_threshold, max_output_size, offset, sigma)
-    return _run(call, (boxes, scores, labels), settings, (method, box_mode), return_scores)
+
+    def select(limit: SupportsIndex | None) -> Any:
+        call = Call("mluOpCpuNmsByLabel", handle, Layout.ARRAY, _NAMES)
+        settings = (iou_threshold, score_threshold, limit, offset, sigma)
+        arrays = (boxes, scores, labels)
+        return _run(call, arrays, settings, (method, box_mode), return_scores or method != "hard")
+
+    selected = select(max_output_size)
+    if method == "hard":
+        return selected
+    kept, now = selected
+    if np.signbit(now).any():
+        # Negative scores grow when they decay: one that is selected later may be higher.
+        kept, now = selected if max_output_size is None else select(None)
+        order = np.lexsort((kept, -now))[:max_output_size]
+        kept, now = kept[order], now[order]
+    return (kept, now) if return_scores else kept
 
 
 def _run(

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test cases of nms."""
 
-from typing import Any
-
 import numpy as np
 
 from pymluops._families.nms import reference
@@ -59,19 +57,17 @@ def _select(values: Values) -> tuple[Array, Array] | None:
         boxes = boxes.swapaxes(-1, -2)
     if boxes.ndim != 2 or boxes.shape[1] != 4 or n["output_mode"] != 0 or scores is None:
         return None
-    numbers: dict[str, Any] = {
-        "iou_threshold": n["iou_threshold"],
-        "score_threshold": n["confidence_threshold"],
-        "max_output_size": n["max_output_size"],
-        "offset": n["offset"] if n["algo"] == 1 else 0,
-        "method": ("hard", "linear", "gaussian")[n["method_mode"]],
-        "sigma": n["soft_nms_sigma"],
-        "box_mode": ("corners", "center")[n["box_mode"]],
-        "return_scores": True,
-    }
-    if labels is None:
-        labels = np.zeros(len(scores), np.int32)
-    kept: tuple[Array, Array] = reference.batched_nms(boxes, scores, labels, **numbers)
+    settings = (
+        n["iou_threshold"],
+        n["confidence_threshold"],
+        n["offset"] if n["algo"] == 1 else 0,
+        ("hard", "linear", "gaussian")[n["method_mode"]],
+        n["soft_nms_sigma"],
+        ("corners", "center")[n["box_mode"]],
+    )
+    kept: tuple[Array, Array] = reference.select(
+        boxes, scores, labels, settings, n["max_output_size"]
+    )
     return kept
 
 

@@ -21,19 +21,9 @@ def select(
     """Call it with contiguous tensors, and return the indices, and the scores at selection."""
     if is_double(boxes):
         method, _, limit, iou_threshold, score_threshold, offset, sigma = parameters
-        kinds = torch.zeros(len(scores), dtype=torch.int32) if labels is None else labels
+        settings = (iou_threshold, score_threshold, offset, _METHODS[method], sigma, "corners")
         made: tuple[Tensor, Tensor] = in_double(
-            reference.batched_nms,
-            boxes,
-            scores,
-            kinds,
-            iou_threshold=iou_threshold,
-            score_threshold=score_threshold,
-            max_output_size=limit,
-            offset=offset,
-            method=_METHODS[method],
-            sigma=sigma,
-            return_scores=True,
+            reference.select, boxes, scores, labels, settings, limit
         )
         return made
     room = (min(boxes.shape[0], parameters[2]),)

@@ -31,19 +31,9 @@ def nms(
     return_scores: bool = False,
 ) -> Any:
     """Select boxes by falling score, as `pymluops.nms` does."""
-    return batched_nms(
-        boxes,
-        scores,
-        np.zeros(len(np.asarray(scores)), np.int64),
-        iou_threshold=iou_threshold,
-        score_threshold=score_threshold,
-        max_output_size=max_output_size,
-        offset=offset,
-        method=method,
-        sigma=sigma,
-        box_mode=box_mode,
-        return_scores=return_scores,
-    )
+    settings = (iou_threshold, score_threshold, offset, method, sigma, box_mode)
+    kept, now = select(boxes, scores, None, settings, max_output_size)
+    return (kept, now) if return_scores else kept
 
 
 def batched_nms(
@@ -60,11 +50,26 @@ def batched_nms(
     box_mode: str = "corners",
     return_scores: bool = False,
 ) -> Any:
-    """Select boxes of each label by falling score, as `pymluops.batched_nms` does."""
+    """Select boxes of each label, and sort all of them, as `pymluops.batched_nms` does."""
+    settings = (iou_threshold, score_threshold, offset, method, sigma, box_mode)
+    kept, now = select(boxes, scores, labels, settings, None)
+    order = np.lexsort((kept, -now))[:max_output_size]
+    return (kept[order], now[order]) if return_scores else kept[order]
+
+
+def select(
+    boxes: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike | None,
+    settings: tuple[Any, ...],
+    max_output_size: int | None,
+) -> tuple[npt.NDArray[np.int64], _Floats]:
+    """Return indices and scores at selection, in the order of selection."""
+    iou_threshold, score_threshold, offset, method, sigma, box_mode = settings
     real = COORDINATES.get()
     corners = _corners(np.asarray(boxes, real).reshape(-1, 4), box_mode)
     now = np.array(scores, real)
-    kinds = np.asarray(labels)
+    kinds = np.zeros(len(now), np.int64) if labels is None else np.asarray(labels)
     least = real(-np.inf if score_threshold is None else score_threshold)
     limit = len(now) if max_output_size is None else max_output_size
     extra, threshold = real(offset), real(iou_threshold)
@@ -85,8 +90,7 @@ def batched_nms(
                 continue
             now[others] = _decayed(now[others], iou, method, threshold, real(sigma))
             left &= now > least
-    indices = np.array(kept, np.int64)
-    return (indices, np.array(at_selection, real)) if return_scores else indices
+    return np.array(kept, np.int64), np.array(at_selection, real)
 
 
 def _corners(boxes: _Floats, box_mode: str) -> _Floats:
