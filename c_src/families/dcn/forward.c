@@ -54,11 +54,11 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
   const int64_t columns = dcn_columns(s);
   const int64_t output_blocks = s->groups * dcn_blocks(dcn_group_outputs(s), a->plan.outputs);
   struct mluop_arena arena = {scratch, 0};
-  const struct dcn_forward_memory m = dcn_forward_memory(a, &arena);
+  const struct dcn_block_memory m = dcn_block_memory(a, &arena);
   for (int64_t item = begin; item < end; item++) {
     const struct outputs o = outputs_of(a, item % output_blocks);
     struct dcn_block block = {.pixels = dcn_pixels(a, item / output_blocks), .group = o.group};
-    struct product p = {.a = m.tile, .c = m.sums, .c_stride = o.count, .columns = o.count};
+    struct product p = {.a = m.tile, .c = m.outputs, .c_stride = o.count, .columns = o.count};
     p.rows = block.pixels.count;
     begin_sums(a, &o, &p);
     for (; block.begin < columns; block.begin += block.depth, p.add = 1) {
@@ -70,7 +70,7 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
     struct dcn_pixel pixel = dcn_first_pixel(a, &block.pixels);
     for (int64_t r = 0; r < p.rows; r++, dcn_next_pixel(a, &pixel)) {
       const int64_t at = dcn_number(a, &block.pixels, &pixel) * s->co + o.first;
-      dcn_narrow(a->data.output, at, m.sums + r * o.count, o.count, s->is_half);
+      dcn_narrow(a->data.output, at, m.outputs + r * o.count, o.count, s->is_half);
     }
   }
 }

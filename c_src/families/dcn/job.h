@@ -221,31 +221,18 @@ static inline struct dcn_samples_memory dcn_samples_memory(const struct dcn_args
   return m;
 }
 
-struct dcn_forward_memory {
+/* Of forward and of backward weight. */
+struct dcn_block_memory {
   struct dcn_samples_memory samples;
-  float *tile; /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
-  float *sums; /* the results of a block */
+  float *tile;    /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
+  float *outputs; /* the results of a block; backward weight: grad_output of it, in panels */
 };
 
-static inline struct dcn_forward_memory dcn_forward_memory(const struct dcn_args *a,
-                                                           struct mluop_arena *arena) {
-  struct dcn_forward_memory m = {.samples = dcn_samples_memory(a, dcn_depth_samples(a), arena)};
+static inline struct dcn_block_memory dcn_block_memory(const struct dcn_args *a,
+                                                       struct mluop_arena *arena) {
+  struct dcn_block_memory m = {.samples = dcn_samples_memory(a, dcn_depth_samples(a), arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
-  m.sums = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
-  return m;
-}
-
-struct dcn_weight_memory {
-  struct dcn_samples_memory samples;
-  float *tile;  /* as above */
-  float *grads; /* grad_output of a block, in panels */
-};
-
-static inline struct dcn_weight_memory dcn_weight_memory(const struct dcn_args *a,
-                                                         struct mluop_arena *arena) {
-  struct dcn_weight_memory m = {.samples = dcn_samples_memory(a, dcn_depth_samples(a), arena)};
-  m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
-  m.grads = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
+  m.outputs = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
   return m;
 }
 

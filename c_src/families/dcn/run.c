@@ -76,7 +76,7 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
   cut_pixels(s, most_rows(dcn_depth_samples(args)), mluop_num_threads(handle), &args->plan);
   struct mluop_arena arena = {NULL, 0};
-  dcn_forward_memory(args, &arena);
+  dcn_block_memory(args, &arena);
   const int64_t blocks = s->groups * mluop_div_up(outputs, args->plan.outputs);
   const int64_t depths = mluop_div_up(columns, args->plan.depth);
   const struct mluop_job pack = {
@@ -202,7 +202,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   args->plan.parts = mluop_min(mluop_div_up(LEAST_ITEMS, blocks), 2 + PART_BYTES / part_bytes);
   args->plan.parts = mluop_min(args->plan.parts, s->N * args->plan.blocks);
   struct mluop_arena arena = {NULL, 0};
-  dcn_weight_memory(args, &arena);
+  dcn_block_memory(args, &arena);
   struct mluop_job job = {.kernel = dcn_backward_weight[handle->isa],
                           .args = args,
                           .count = args->plan.parts * blocks,
