@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops, for one instruction set. What they compute is kept, or the compiler would leave it
-   out; `mluop_reload` makes it do every repeat. */
+   out; `mluop_compiler_barrier` makes it do every repeat. */
 #include "limits/limits.h"
 #include "vector/simd.h"
 
@@ -15,10 +15,10 @@ static void keep(vf v) {
 }
 
 static double fma_rate(int64_t repeats) {
-  const vf factor = vf_pin(vf_set(0.5f)), term = vf_pin(vf_set(1.0f));
+  const vf factor = vf_opaque(vf_set(0.5f)), term = vf_opaque(vf_set(1.0f));
   vf sums[CHAINS];
   MLUOP_UNROLL
-  for (int i = 0; i < CHAINS; ++i) sums[i] = vf_pin(term);
+  for (int i = 0; i < CHAINS; ++i) sums[i] = vf_opaque(term);
   for (int64_t r = 0; r < repeats; ++r) {
     MLUOP_UNROLL
     for (int i = 0; i < CHAINS; ++i) sums[i] = vf_fma(sums[i], factor, term);
@@ -40,12 +40,12 @@ static void read_all(const float *memory, int64_t floats) {
 }
 
 MLUOP_INLINE void write_all(float *to, const float *from, int64_t floats, int stream) {
-  const vf one = vf_pin(vf_set(1));
+  const vf one = vf_opaque(vf_set(1));
   for (int64_t at = 0; at < floats; at += 4 * VL) {
     MLUOP_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int64_t here = at + i * VL;
-      const vf v = from != NULL ? vf_pin(vf_load(from + here)) : one;
+      const vf v = from != NULL ? vf_opaque(vf_load(from + here)) : one;
       if (stream) {
         vf_stream(to + here, v);
       } else {
@@ -60,7 +60,7 @@ double MLUOP_VARIANT(limit)(enum mluop_limit what, float *memory, int64_t floats
   float *const half = memory + floats / 2;
   if (what == MLUOP_LIMIT_FMA) return fma_rate(repeats);
   for (int64_t r = 0; r < repeats; ++r) {
-    mluop_reload();
+    mluop_compiler_barrier();
     switch (what) {
       case MLUOP_LIMIT_READ:
         read_all(memory, floats);

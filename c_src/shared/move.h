@@ -18,12 +18,12 @@ MLUOP_INLINE void move_run(float *to, const float *from, int64_t n) {
   }
   /* Pinned, or the compiler makes calls of memcpy from these loops. */
   int64_t i = 0;
-  for (; i + VL <= n; i += VL) vf_store(to + i, vf_pin(vf_load(from + i)));
+  for (; i + VL <= n; i += VL) vf_store(to + i, vf_opaque(vf_load(from + i)));
   if (i < n) vf_store(to + n - VL, vf_load(from + n - VL));
 }
 
 MLUOP_INLINE void zero_run(float *to, int64_t n) {
-  const vf zero = vf_pin(vf_set(0.0f));
+  const vf zero = vf_opaque(vf_set(0.0f));
   if (n < VL) {
     vf_store_part(to, zero, n);
     return;

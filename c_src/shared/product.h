@@ -100,11 +100,11 @@ MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, i
     vf factor[PRODUCT_VECTORS];
     MLUOP_UNROLL
     for (int v = 0; v < PRODUCT_VECTORS; v++) {
-      factor[v] = vf_pin(product_load_(b, v, columns, whole));
+      factor[v] = vf_opaque(product_load_(b, v, columns, whole));
     }
     MLUOP_UNROLL
     for (int r = 0; r < PRODUCT_ROWS; r++) {
-      const vf value = vf_pin(vf_set(a[r * row]));
+      const vf value = vf_opaque(vf_set(a[r * row]));
       MLUOP_UNROLL
       for (int v = 0; v < PRODUCT_VECTORS; v++) sum[r][v] = vf_fma(value, factor[v], sum[r][v]);
     }

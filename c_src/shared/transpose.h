@@ -14,7 +14,7 @@ enum { RUN_BYTES = 16, VECTOR_BYTES = VL * 4 };
 
 /* Pinned, or the compiler keeps the address of each row, for which it has no registers. */
 MLUOP_INLINE const char *transpose_next_(const char *row, int64_t pitch) {
-  return (const char *)mluop_pin((int64_t)((uintptr_t)row + (uintptr_t)pitch));
+  return (const char *)mluop_opaque((int64_t)((uintptr_t)row + (uintptr_t)pitch));
 }
 
 MLUOP_INLINE void transpose_matrices_(vf *vectors, int size) {

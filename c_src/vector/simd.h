@@ -11,20 +11,20 @@
                              neither read nor written in memory
      ..._span(p, begin, end) the same for the elements begin to end - 1 of the VL at p; they may be
                              outside [0, VL)
-     ..._joined(n, a, b)     lanes below n at a, the others at b; nothing else there is touched
+     ..._split(n, a, b)      lanes below n at a, the others at b; nothing else there is touched
      vf_transpose(rows)      a VL x VL matrix
-     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_store_fours likewise;
-                             vf_transpose_fours(rows): of four vectors, the 4 x 4 matrix of each run
+     vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_transpose_fours(rows):
+                             of four vectors, the 4 x 4 matrix of each run
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
      vf_transpose_eights(rows)
                              of eight vectors whose runs are eight elements of 2 bytes: the 8 x 8
                              matrix of each run
-     vf_two_as_halves(a, b)  the bits of 2 * VL halves, converted from a and then b
+     vf_narrow_to_half(a, b) the bits of 2 * VL halves, converted from a and then b
      vf_load_fours_times(p, step, n)
                              the same of fewer runs: each is there n times
-     vf_dup_fours(a, q)      element q of each run of four, four times; vf_dup2_fours(a, b, q) has
-                             it of a twice and then of b
+     vf_broadcast128(a, q)   element q of each run of four, four times;
+                             vf_broadcast128_two(a, b, q): of a twice, then of b twice
      vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
      vi                      VL int32_t; vi_set, vi_load, vi_store and so on
      vi_truncate(v)          toward zero, of floats that fit; vf_of_int(i) is the way back
@@ -35,7 +35,7 @@
                              vf_greater(b, a) does
      vf_select(m, a, b)      a where m holds, b elsewhere; vi_select likewise
      vf_fma_where(m, ...)    vf_fma where m holds, the last argument elsewhere
-     vf_lookup16(table, i)   table[i] of a table of 16 floats, for i from 0 to 15
+     vf_table16(table, i)    table[i] of a table of 16 floats, for i from 0 to 15
 
    Sums of products may use vf_fma. Coordinates, comparisons and weights never do: they must have
    the same bits on every CPU. */
@@ -62,7 +62,7 @@
 typedef char mluop_vector_floats_hold[VL == MLUOP_ISA_FLOATS ? 1 : -1];
 
 /* Keeps the compiler from folding the load of `v` into each of its uses as a memory operand. */
-MLUOP_INLINE vf vf_pin(vf v) {
+MLUOP_INLINE vf vf_opaque(vf v) {
 #if defined(__aarch64__)
   __asm__("" : "+w"(v));
 #else
@@ -71,7 +71,7 @@ MLUOP_INLINE vf vf_pin(vf v) {
   return v;
 }
 
-MLUOP_INLINE vi vi_pin(vi v) {
+MLUOP_INLINE vi vi_opaque(vi v) {
 #if defined(__aarch64__)
   __asm__("" : "+w"(v));
 #else
@@ -82,18 +82,18 @@ MLUOP_INLINE vi vi_pin(vi v) {
 
 /* Keeps the compiler from deriving a number or an address in a loop from others, for which it would
    need more registers, and from doing so in vector registers, behind the arithmetic under way. */
-MLUOP_INLINE int64_t mluop_pin(int64_t number) {
+MLUOP_INLINE int64_t mluop_opaque(int64_t number) {
   __asm__("" : "+r"(number));
   return number;
 }
 
-MLUOP_INLINE float *mluop_pin_pointer(const float *address) {
+MLUOP_INLINE float *mluop_opaque_pointer(const float *address) {
   __asm__("" : "+r"(address));
   return (float *)address;
 }
 
 /* Lets the compiler load what it has loaded before, instead of holding it in a register. */
-MLUOP_INLINE void mluop_reload(void) { __asm__ volatile("" ::: "memory"); }
+MLUOP_INLINE void mluop_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
 
 MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
 
@@ -116,9 +116,9 @@ MLUOP_INLINE vf vf_load_part_as(const void *base, int64_t i, int64_t n, int is_h
                  : vf_load_part((const float *)base + i, n);
 }
 
-MLUOP_INLINE vf vf_load_joined_as(int64_t n, const void *a, const void *b, int64_t i, int is_half) {
-  return is_half ? vf_load_joined_half(n, (const uint16_t *)a + i, (const uint16_t *)b + i)
-                 : vf_load_joined(n, (const float *)a + i, (const float *)b + i);
+MLUOP_INLINE vf vf_load_split_as(int64_t n, const void *a, const void *b, int64_t i, int is_half) {
+  return is_half ? vf_load_split_half(n, (const uint16_t *)a + i, (const uint16_t *)b + i)
+                 : vf_load_split(n, (const float *)a + i, (const float *)b + i);
 }
 
 MLUOP_INLINE void vf_store_as(void *base, int64_t i, vf v, int is_half) {

@@ -40,7 +40,7 @@ MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   vf_store_half(copy, v);
   memcpy(p, copy, (size_t)n * sizeof(*p));
 }
-MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+MLUOP_INLINE vf vf_narrow_to_half(vf a, vf b) {
   const __m256i low = _mm256_castsi128_si256(_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
   const __m128i high = _mm256_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT);
   return _mm256_castsi256_ps(_mm256_inserti128_si256(low, high, 1));
@@ -67,16 +67,16 @@ MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
 MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
   _mm256_maskstore_ps(p, vf_span_(begin, end), v);
 }
-MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
+MLUOP_INLINE vf vf_load_split(int64_t n, const float *a, const float *b) {
   return _mm256_or_ps(_mm256_maskload_ps(a, vf_span_(0, n)),
                       _mm256_maskload_ps(b, vf_span_(n, VL)));
 }
-MLUOP_INLINE vf vf_load_joined_half(int64_t n, const uint16_t *a, const uint16_t *b) {
+MLUOP_INLINE vf vf_load_split_half(int64_t n, const uint16_t *a, const uint16_t *b) {
   uint16_t copy[VL];
   for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
   return vf_load_half(copy);
 }
-MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
+MLUOP_INLINE void vf_store_split(int64_t n, float *a, float *b, vf v) {
   _mm256_maskstore_ps(a, vf_span_(0, n), v);
   _mm256_maskstore_ps(b, vf_span_(n, VL), v);
 }
@@ -132,7 +132,7 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
 }
 
 /* The immediate of an instruction must be a constant also where nothing is optimised. */
-MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
+MLUOP_INLINE vf vf_broadcast128(vf a, int q) {
   switch (q) {
     case 0:
       return _mm256_permute_ps(a, 0x00);
@@ -144,7 +144,7 @@ MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
       return _mm256_permute_ps(a, 0xff);
   }
 }
-MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
   switch (q) {
     case 0:
       return _mm256_shuffle_ps(a, b, 0x00);
@@ -188,7 +188,7 @@ MLUOP_INLINE vi vi_select(vm m, vi a, vi b) {
   return _mm256_castps_si256(vf_select(m, _mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
 }
 MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return vf_select(m, vf_fma(a, b, c), c); }
-MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+MLUOP_INLINE vf vf_table16(const float *table, vi i) {
   const vf low = _mm256_permutevar8x32_ps(vf_load(table), i);
   const vf high = _mm256_permutevar8x32_ps(vf_load(table + VL), i);
   return vf_select(_mm256_castsi256_ps(_mm256_slli_epi32(i, 28)), high, low);

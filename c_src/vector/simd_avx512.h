@@ -34,7 +34,7 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
 MLUOP_INLINE void vf_store_half_part(uint16_t *p, vf v, int64_t n) {
   _mm256_mask_storeu_epi16(p, vf_first_(n), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
-MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+MLUOP_INLINE vf vf_narrow_to_half(vf a, vf b) {
   const __m512i low = _mm512_castsi256_si512(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
   const __m256i high = _mm512_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT);
   return _mm512_castsi512_ps(_mm512_inserti64x4(low, high, 1));
@@ -62,16 +62,16 @@ MLUOP_INLINE vf vf_load_span(const float *p, int64_t begin, int64_t end) {
 MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
   _mm512_mask_storeu_ps(p, vf_span_(begin, end), v);
 }
-MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
+MLUOP_INLINE vf vf_load_split(int64_t n, const float *a, const float *b) {
   const __mmask16 from_a = vf_span_(0, n);
   return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps((__mmask16)~from_a, b), from_a, a);
 }
-MLUOP_INLINE vf vf_load_joined_half(int64_t n, const uint16_t *a, const uint16_t *b) {
+MLUOP_INLINE vf vf_load_split_half(int64_t n, const uint16_t *a, const uint16_t *b) {
   const __mmask16 from_a = vf_span_(0, n);
   return _mm512_cvtph_ps(
       _mm256_mask_loadu_epi16(_mm256_maskz_loadu_epi16((__mmask16)~from_a, b), from_a, a));
 }
-MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
+MLUOP_INLINE void vf_store_split(int64_t n, float *a, float *b, vf v) {
   const __mmask16 to_a = vf_span_(0, n);
   _mm512_mask_storeu_ps(a, to_a, v);
   _mm512_mask_storeu_ps(b, (__mmask16)~to_a, v);
@@ -146,7 +146,7 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
 }
 
 /* The immediate of an instruction must be a constant also where nothing is optimised. */
-MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
+MLUOP_INLINE vf vf_broadcast128(vf a, int q) {
   switch (q) {
     case 0:
       return _mm512_permute_ps(a, 0x00);
@@ -158,7 +158,7 @@ MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
       return _mm512_permute_ps(a, 0xff);
   }
 }
-MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
   switch (q) {
     case 0:
       return _mm512_shuffle_ps(a, b, 0x00);
@@ -201,6 +201,6 @@ MLUOP_INLINE vm vf_nonzero(vf v) { return _mm512_cmp_ps_mask(v, _mm512_setzero_p
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return _mm512_mask_mov_ps(b, m, a); }
 MLUOP_INLINE vi vi_select(vm m, vi a, vi b) { return _mm512_mask_mov_epi32(b, m, a); }
 MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return _mm512_mask3_fmadd_ps(a, b, c, m); }
-MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+MLUOP_INLINE vf vf_table16(const float *table, vi i) {
   return _mm512_permutexvar_ps(i, vf_load(table));
 }

@@ -18,7 +18,7 @@ MLUOP_INLINE vf vf_load_half(const uint16_t *p) {
 MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
-MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+MLUOP_INLINE vf vf_narrow_to_half(vf a, vf b) {
   return vreinterpretq_f32_f16(vcombine_f16(vcvt_f16_f32(a), vcvt_f16_f32(b)));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
@@ -54,7 +54,7 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
 }
 
 /* A vector is one run of four. The lane is a constant also where nothing is optimised. */
-MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
+MLUOP_INLINE vf vf_broadcast128(vf a, int q) {
   switch (q) {
     case 0:
       return vdupq_laneq_f32(a, 0);
@@ -66,8 +66,8 @@ MLUOP_INLINE vf vf_dup_fours(vf a, int q) {
       return vdupq_laneq_f32(a, 3);
   }
 }
-MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
-  return vcombine_f32(vget_low_f32(vf_dup_fours(a, q)), vget_low_f32(vf_dup_fours(b, q)));
+MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
+  return vcombine_f32(vget_low_f32(vf_broadcast128(a, q)), vget_low_f32(vf_broadcast128(b, q)));
 }
 
 typedef int32x4_t vi;
@@ -88,7 +88,7 @@ MLUOP_INLINE vm vf_nonzero(vf v) { return vmvnq_u32(vceqzq_f32(v)); }
 MLUOP_INLINE vf vf_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
 MLUOP_INLINE vi vi_select(vm m, vi a, vi b) { return vbslq_s32(m, a, b); }
 MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return vf_select(m, vf_fma(a, b, c), c); }
-MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+MLUOP_INLINE vf vf_table16(const float *table, vi i) {
   int32_t at[VL];
   vi_store(at, i);
   const float values[VL] = {table[at[0] & 15], table[at[1] & 15], table[at[2] & 15],

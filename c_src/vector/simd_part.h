@@ -36,19 +36,19 @@ MLUOP_INLINE void vf_store_span(float *p, vf v, int64_t begin, int64_t end) {
     if (i >= begin && i < end) memcpy(&p[i], &copy[i], sizeof(*p));
   }
 }
-MLUOP_INLINE vf vf_load_joined(int64_t n, const float *a, const float *b) {
+MLUOP_INLINE vf vf_load_split(int64_t n, const float *a, const float *b) {
   if (n >= VL) return vf_load(a);
   if (n <= 0) return vf_load(b);
   float copy[VL];
   for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
   return vf_load(copy);
 }
-MLUOP_INLINE vf vf_load_joined_half(int64_t n, const uint16_t *a, const uint16_t *b) {
+MLUOP_INLINE vf vf_load_split_half(int64_t n, const uint16_t *a, const uint16_t *b) {
   uint16_t copy[VL];
   for (int64_t i = 0; i < VL; i++) copy[i] = i < n ? a[i] : b[i];
   return vf_load_half(copy);
 }
-MLUOP_INLINE void vf_store_joined(int64_t n, float *a, float *b, vf v) {
+MLUOP_INLINE void vf_store_split(int64_t n, float *a, float *b, vf v) {
   if (n > 0) vf_store_span(a, v, 0, n);
   if (n < VL) vf_store_span(b, v, n, VL);
 }

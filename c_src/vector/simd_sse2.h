@@ -63,7 +63,7 @@ MLUOP_INLINE void vf_store_half(uint16_t *p, vf v) {
   const __m128i halves = vf_to_halves_(v);
   _mm_storel_epi64((__m128i *)(void *)p, _mm_packs_epi32(halves, halves));
 }
-MLUOP_INLINE vf vf_two_as_halves(vf a, vf b) {
+MLUOP_INLINE vf vf_narrow_to_half(vf a, vf b) {
   return _mm_castsi128_ps(_mm_packs_epi32(vf_to_halves_(a), vf_to_halves_(b)));
 }
 MLUOP_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
@@ -100,7 +100,7 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
 
 /* A vector is one run of four. The immediate of an instruction must be a constant also where
    nothing is optimised. */
-MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
+MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
   switch (q) {
     case 0:
       return _mm_shuffle_ps(a, b, 0x00);
@@ -112,7 +112,7 @@ MLUOP_INLINE vf vf_dup2_fours(vf a, vf b, int q) {
       return _mm_shuffle_ps(a, b, 0xff);
   }
 }
-MLUOP_INLINE vf vf_dup_fours(vf a, int q) { return vf_dup2_fours(a, a, q); }
+MLUOP_INLINE vf vf_broadcast128(vf a, int q) { return vf_broadcast128_two(a, a, q); }
 
 typedef __m128i vi;
 typedef __m128 vm;
@@ -138,7 +138,7 @@ MLUOP_INLINE vi vi_select(vm m, vi a, vi b) {
   return _mm_castps_si128(vf_select(m, _mm_castsi128_ps(a), _mm_castsi128_ps(b)));
 }
 MLUOP_INLINE vf vf_fma_where(vm m, vf a, vf b, vf c) { return vf_select(m, vf_fma(a, b, c), c); }
-MLUOP_INLINE vf vf_lookup16(const float *table, vi i) {
+MLUOP_INLINE vf vf_table16(const float *table, vi i) {
   int32_t at[VL];
   vi_store(at, i);
   return _mm_setr_ps(table[at[0] & 15], table[at[1] & 15], table[at[2] & 15], table[at[3] & 15]);

@@ -46,7 +46,7 @@ WORDS = {
 }
 # What only makes code faster, or speaks to the compiler: no test of results can notice it.
 SPEED_ONLY = re.compile(
-    r"prefetch|\bask_for\(|\bahead_\w+\(|MLUOP_LIKELY|MLUOP_UNROLL|__asm__|_pin\(|mluop_reload"
+    r"prefetch|\bask_for\(|\bahead_\w+\(|MLUOP_LIKELY|MLUOP_UNROLL|__asm__|_pin\(|mluop_compiler_barrier"
 )
 
 _OPERATOR = re.compile(r"(?<= )(<<|>>|[<>=!]=|&&|\|\||[-+|&]=|[-+*/%<>&|^])(?= )")

@@ -171,16 +171,16 @@ static void opaque_values_are_the_same(void) {
   int32_t ints[VL];
   for (int k = 0; k < PAIRS; k++) {
     pairs(k, from, other);
-    vf_store(to, vf_pin(vf_load(from)));
+    vf_store(to, vf_opaque(vf_load(from)));
     memcpy(ints, other, sizeof(ints));
-    vi_store(ints, vi_pin(vi_load(ints)));
+    vi_store(ints, vi_opaque(vi_load(ints)));
     CHECK(memcmp(to, from, sizeof(to)) == 0);
     CHECK(memcmp(ints, other, sizeof(ints)) == 0);
   }
-  CHECK_EQ(INT64_MIN + 5, mluop_pin(INT64_MIN + 5));
-  CHECK(mluop_pin_pointer(from) == from);
+  CHECK_EQ(INT64_MIN + 5, mluop_opaque(INT64_MIN + 5));
+  CHECK(mluop_opaque_pointer(from) == from);
   from[1] = 3;
-  mluop_reload();
+  mluop_compiler_barrier();
   CHECK(from[1] == 3);
 }
 

@@ -27,7 +27,7 @@ static void check_narrow(const uint16_t *expected, const float *from) {
   const vf v = vf_load(from), other = vf_set(-2);
   uint16_t stored[VL], low[2 * VL], high[2 * VL];
   vf_store_half(stored, v);
-  const vf low_bits = vf_two_as_halves(v, other), high_bits = vf_two_as_halves(other, v);
+  const vf low_bits = vf_narrow_to_half(v, other), high_bits = vf_narrow_to_half(other, v);
   memcpy(low, &low_bits, sizeof(low));
   memcpy(high, &high_bits, sizeof(high));
   for (int i = 0; i < VL; i++) {
@@ -126,12 +126,12 @@ static void conversion_while_subnormals_are_flushed(void) {
     for (int i = 0; i < VL; i++) expected[i] = reference_widen(from[i] = (uint16_t)(half + i));
     const uint64_t before = set_mode(0);
     set_mode(before | FLUSH);
-    mluop_reload();
+    mluop_compiler_barrier();
     vf_store(wide, vf_load_half(from));
     vf_store_half(narrow, vf_load(wide));
     for (int i = 0; i < VL; i++) alone[i] = mluop_half_to_float(from[i]);
     for (int i = 0; i < VL; i++) one_by_one[i] = mluop_float_to_half(alone[i]);
-    mluop_reload();
+    mluop_compiler_barrier();
     set_mode(before);
     for (int i = 0; i < VL; i++) {
       const uint16_t back = reference_narrow(expected[i]);

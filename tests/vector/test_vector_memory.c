@@ -212,9 +212,9 @@ static void loads_are_joined(void) {
       const int is_half = way & 1, as = way >> 1 & 1;
       const int64_t size = is_half ? 2 : 4;
       const struct joined at = join(low, high, n, size, way >> 2);
-      const vf v = as        ? vf_load_joined_as(n, base(at.a, size), base(at.b, size), I, is_half)
-                   : is_half ? vf_load_joined_half(n, (const void *)at.a, (const void *)at.b)
-                             : vf_load_joined(n, (const void *)at.a, (const void *)at.b);
+      const vf v = as        ? vf_load_split_as(n, base(at.a, size), base(at.b, size), I, is_half)
+                   : is_half ? vf_load_split_half(n, (const void *)at.a, (const void *)at.b)
+                             : vf_load_split(n, (const void *)at.a, (const void *)at.b);
       float lanes[VL];
       vf_store(lanes, v);
       for (int64_t i = 0; i < VL; i++) {
@@ -232,7 +232,7 @@ static void stores_are_joined(void) {
       const int64_t cut = clamp(n);
       float lanes[VL];
       for (int64_t i = 0; i < VL; i++) lanes[i] = mluop_float_of_bits(random_bits());
-      vf_store_joined(n, (void *)at.a, (void *)at.b, vf_load(lanes));
+      vf_store_split(n, (void *)at.a, (void *)at.b, vf_load(lanes));
       CHECK(room_only(low, at.a, cut * 4));
       CHECK(room_only(high, at.b + cut * 4, (VL - cut) * 4));
       for (int64_t i = 0; i < VL; i++) CHECK(stored(i < n ? at.a : at.b, i, lanes[i], 4));

@@ -111,8 +111,8 @@ static void element_of_runs_is_repeated(void) {
   fill(a, VL);
   fill(b, VL);
   for (int q = 0; q < 4; q++) {
-    vf_store(one, vf_dup_fours(vf_load(a), q));
-    vf_store(two, vf_dup2_fours(vf_load(a), vf_load(b), q));
+    vf_store(one, vf_broadcast128(vf_load(a), q));
+    vf_store(two, vf_broadcast128_two(vf_load(a), vf_load(b), q));
     for (int i = 0; i < VL; i++) {
       const int run = i / 4 * 4;
       CHECK(same_bits(one[i], a[run + q]));
@@ -130,7 +130,7 @@ static void table_of_sixteen(void) {
     int32_t at[VL];
     float lanes[VL];
     for (int i = 0; i < VL; i++) at[i] = (i * 7 + k) % 16;
-    vf_store(lanes, vf_lookup16(table, vi_load(at)));
+    vf_store(lanes, vf_table16(table, vi_load(at)));
     for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], table[at[i]]));
   }
 }

@@ -50,7 +50,7 @@ static void find_columns(struct pixel_columns *columns, const struct border *bor
 
 /* Stored as a whole: a later load would wait for a store with a mask. */
 MLUOP_INLINE void add_where(float *sum, vm chosen, vf weight, vf grad) {
-  vf_store(sum, vf_pin(vf_fma_where(chosen, weight, grad, vf_load(sum))));
+  vf_store(sum, vf_opaque(vf_fma_where(chosen, weight, grad, vf_load(sum))));
 }
 
 /* The weights of a pixel are looked up by the steps of a vector of channels. */
@@ -59,7 +59,7 @@ MLUOP_INLINE void spread_vector(const struct pixel_columns *columns, const struc
   const vf low = vf_set(1.0f - to->far) * grad, high = vf_set(to->far) * grad;
   for (int64_t i = 0; i < columns->count; i++) {
     const int64_t at = columns->place[i] * pixel_floats + c;
-    const vf weight = vf_lookup16(columns->weight[i], step);
+    const vf weight = vf_table16(columns->weight[i], step);
     const vm chosen = vf_nonzero(weight);
     if (to->low != NULL) add_where(to->low + at, chosen, weight, low);
     if (to->high != NULL) add_where(to->high + at, chosen, weight, high);

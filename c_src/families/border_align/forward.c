@@ -114,7 +114,7 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int
   for (; left > 0; left--) {
     const struct corner_weights weights = weights_in(block, lane);
     const float *here = pixel + block->place[lane] * look->pixel_floats;
-    const vi this_step = vi_pin(vi_set(block->step[lane]));
+    const vi this_step = vi_opaque(vi_set(block->step[lane]));
     MLUOP_UNROLL
     for (int v = 0; v < vectors; v++) {
       const vf value = value_at(here + v * VL, away, &weights);

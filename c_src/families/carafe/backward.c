@@ -5,7 +5,7 @@
 #include "families/carafe/grad_mask.h"
 #include "families/carafe/kernels.h"
 
-/* Both gradients. Chunk by chunk of a segment, grad_output is packed and read twice: for the
+/* Both gradients. Slice by slice of a segment, grad_output is packed and read twice: for the
    grad_mask of its pixels, and for what they contribute to grad_input. */
 
 /* Sums are 0, and become so again when they are stored; what neighbours read beside the map is
@@ -43,24 +43,24 @@ static void do_segment(struct map_strip *s, struct carafe_span centres) {
   const struct carafe_shape *a = &args->shape;
   const struct carafe_backward_plan *plan = &args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
-  const int64_t chunks = carafe_chunks(a), taps = a->K * a->K, r = (a->K - 1) / 2;
+  const int64_t slices = carafe_slices(a), taps = a->K * a->K, r = (a->K - 1) / 2;
   const int is_own = s->row >= s->rows.begin && s->row < s->rows.end;
   const struct carafe_span own = both_spans(centres, s->columns);
   const int64_t tiles = carafe_div_up(own.end - own.begin, a->S > 1 ? 1 : CARAFE_TILE);
   const int64_t runs = (s->window.end - s->window.begin) * carafe_div_up(a->K, MOST_TAPS);
-  const int64_t steps = tiles * runs * chunks * s->groups * plan->parts;
+  const int64_t steps = tiles * runs * slices * s->groups * plan->parts;
   prefetch_after(s, centres, 1);
   prefetch_in(&s->prefetch, steps);
-  for (int64_t i = 0; i < s->groups * chunks; i++) {
-    const int64_t chunk = i % chunks;
-    struct chunk c = chunk_at(s, centres, i / chunks, chunk);
+  for (int64_t i = 0; i < s->groups * slices; i++) {
+    const int64_t slice = i % slices;
+    struct slice c = slice_at(s, centres, i / slices, slice);
     c.grads =
         pack_pixels(s, &c, args->grad_output, a->C, !a->is_half && a->C % VL == 0, scratch->grads);
     if (is_own && own.begin < own.end) do_grad_mask(s, &c, own);
     const struct pixels weights = pack_pixels(s, &c, args->mask, taps, !a->is_half, scratch->taps);
     for (int64_t part = 0; part < plan->parts; part++) add_part(s, &c, &weights, part);
-    if (scratch->totals == NULL || plan->total_chunks >= chunks) continue;
-    if ((chunk + 1) % plan->total_chunks == 0 || chunk + 1 == chunks) {
+    if (scratch->totals == NULL || plan->total_slices >= slices) continue;
+    if ((slice + 1) % plan->total_slices == 0 || slice + 1 == slices) {
       add_totals(s, centres.begin - r, centres.end + r);
     }
   }

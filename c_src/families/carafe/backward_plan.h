@@ -13,7 +13,7 @@ struct carafe_backward_plan {
   int64_t plane;        /* small_channels: floats of a channel of a row; */
   int64_t spread;       /* and 0, or the lanes of a vector, if columns have vectors of groups */
   int64_t total_rows;   /* two-level sums: 0, or rows of windows that are summed together; */
-  int64_t total_chunks; /* and chunks of the pixels of a window */
+  int64_t total_slices; /* and slices of the pixels of a window */
 };
 
 struct carafe_backward_args {
@@ -52,7 +52,7 @@ static inline int64_t carafe_sums_row_floats(const struct carafe_backward_args *
 /* Of the general kernel. Each ring has its rows part by part of the channels. */
 struct carafe_general_scratch {
   float *input, *sums, *totals; /* totals: NULL if sums are made directly */
-  float *grads;                 /* of a chunk of pixels */
+  float *grads;                 /* of a slice of pixels */
   float *taps;                  /* their weights, or their grad_mask, if those are half */
 };
 
@@ -77,7 +77,7 @@ enum { CARAFE_SMALL_K = 11 };
 
 struct carafe_small_scratch {
   float *input, *sums;    /* rings of rows, channel by channel */
-  float *weights, *grads; /* of a chunk of pixels, for a row of windows: tap by tap */
+  float *weights, *grads; /* of a slice of pixels, for a row of windows: tap by tap */
   float *taps;            /* of a vector of windows */
 };
 

@@ -117,8 +117,8 @@ static void store_planes(const struct map_strip *s, int64_t y) {
   memset(row.at, 0, (size_t)floats * sizeof(*row.at));
 }
 
-/* A chunk of the pixels under the windows of a row. */
-struct row_chunk {
+/* A slice of the pixels under the windows of a row. */
+struct row_slice {
   int pixels;
   int64_t block[CARAFE_TILE];         /* of the first group of each, around column 0 */
   struct lane_numbers weights, grads; /* number t of pixel e is number 4 * t + e */
@@ -147,7 +147,7 @@ static void clear_outside(const struct map_strip *s, int64_t position, float *ta
 }
 
 /* What dot products of the row in turn have in common. */
-static struct lane_dots dots_of(const struct map_strip *s, const struct row_chunk *c,
+static struct lane_dots dots_of(const struct map_strip *s, const struct row_slice *c,
                                 int64_t *place) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -168,7 +168,7 @@ static struct lane_dots dots_of(const struct map_strip *s, const struct row_chun
 }
 
 /* What a vector of windows contributes to grad_input. */
-static void spread_windows(const struct map_strip *s, const struct row_chunk *c, int64_t position) {
+static void spread_windows(const struct map_strip *s, const struct row_slice *c, int64_t position) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
@@ -194,7 +194,7 @@ static void spread_windows(const struct map_strip *s, const struct row_chunk *c,
 
 /* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
  */
-static void do_windows(struct map_strip *s, const struct row_chunk *c, struct lane_dots *dots,
+static void do_windows(struct map_strip *s, const struct row_slice *c, struct lane_dots *dots,
                        int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -226,7 +226,7 @@ static void do_windows(struct map_strip *s, const struct row_chunk *c, struct la
 }
 
 /* grad_input of the strip's own columns. */
-static void do_grad_input(const struct map_strip *s, const struct row_chunk *c) {
+static void do_grad_input(const struct map_strip *s, const struct row_slice *c) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
@@ -262,11 +262,11 @@ static void do_row(struct map_strip *s, struct carafe_span centres) {
   const int64_t steps =
       carafe_div_up((centres.end - centres.begin) * pitch_of(s), VL) * a->S * a->S;
   prefetch_in(&s->prefetch, steps);
-  for (int64_t chunk = 0; chunk < carafe_chunks(a); chunk++) {
+  for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     /* Those of vectors that are spread at once are not kept. */
-    struct row_chunk c = {.weights = numbers_of(s, scratch->weights, 0),
+    struct row_slice c = {.weights = numbers_of(s, scratch->weights, 0),
                           .grads = numbers_of(s, scratch->grads, 0)};
-    c.pixels = pixels_of_chunk(a, chunk, c.block);
+    c.pixels = pixels_of_slice(a, slice, c.block);
     for (int e = 0; e < c.pixels; e++) c.block[e] = (pixel_of(s, 0) + c.block[e]) * a->G + s->group;
     int64_t place[CARAFE_SMALL_K * CARAFE_SMALL_K];
     struct lane_dots dots = dots_of(s, &c, place);

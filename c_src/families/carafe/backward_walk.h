@@ -33,12 +33,12 @@ static inline struct carafe_span both_spans(struct carafe_span a, struct carafe_
   return (struct carafe_span){carafe_max(a.begin, b.begin), carafe_min(a.end, b.end)};
 }
 
-/* offset[e] becomes how many pixels of grad_output pixel e of a chunk is after the window's first.
+/* offset[e] becomes how many pixels of grad_output pixel e of a slice is after the window's first.
    Returns how many pixels there are. */
-static inline int pixels_of_chunk(const struct carafe_shape *a, int64_t number, int64_t *offset) {
-  const struct carafe_span chunk = carafe_chunk(a, number);
-  for (int64_t u = chunk.begin; u < chunk.end; u++) *offset++ = u / a->S * a->S * a->W + u % a->S;
-  return (int)(chunk.end - chunk.begin);
+static inline int pixels_of_slice(const struct carafe_shape *a, int64_t number, int64_t *offset) {
+  const struct carafe_span slice = carafe_slice(a, number);
+  for (int64_t u = slice.begin; u < slice.end; u++) *offset++ = u / a->S * a->S * a->W + u % a->S;
+  return (int)(slice.end - slice.begin);
 }
 
 /* The first pixel of grad_output under the window around column j of the row in turn. */

@@ -33,17 +33,17 @@ static void sum_group(struct forward *f, struct tiles *t, int64_t g, enum tile_k
   }
 }
 
-/* Where the pixels of a chunk of each window are, or neighbours in a row. */
+/* Where the pixels of a slice of each window are, or neighbours in a row. */
 static void place_pixels(const struct forward *f, struct tiles *t, const struct weights *weights,
-                         struct carafe_span chunk, int neighbours) {
+                         struct carafe_span slice, int neighbours) {
   const struct carafe_shape *a = &f->args->shape;
   const struct carafe_strip *strip = &f->ring.strip;
   const int64_t S = a->S, row = S * a->W, across = neighbours ? PIXELS : S;
   const int64_t pixel = (strip->n * a->H + t->row) * S * row + t->begin * S;
-  for (int64_t i = chunk.begin; i < chunk.end; i++) {
+  for (int64_t i = slice.begin; i < slice.end; i++) {
     const int64_t u = i / across, v = i % across;
-    t->weights_of[i - chunk.begin] = u * weights->row + v * weights->pixel;
-    t->at_of[i - chunk.begin] = (u * row + v) * a->G * a->C;
+    t->weights_of[i - slice.begin] = u * weights->row + v * weights->pixel;
+    t->at_of[i - slice.begin] = (u * row + v) * a->G * a->C;
   }
   t->step = neighbours ? PIXELS : 1;
   t->weights_step = t->step * S * weights->pixel;
@@ -53,9 +53,9 @@ static void place_pixels(const struct forward *f, struct tiles *t, const struct 
 }
 
 static void sum_pixels(struct forward *f, struct tiles *t, const struct weights *weights,
-                       struct carafe_span chunk, int neighbours) {
-  const enum tile_kind kind = neighbours ? NEIGHBOURS : tile_of(chunk.end - chunk.begin);
-  place_pixels(f, t, weights, chunk, neighbours);
+                       struct carafe_span slice, int neighbours) {
+  const enum tile_kind kind = neighbours ? NEIGHBOURS : tile_of(slice.end - slice.begin);
+  place_pixels(f, t, weights, slice, neighbours);
   for (int64_t g = 0; g < f->ring.strip.groups; g++) {
     sum_group(f, t, g, kind);
     t->weights += weights->group;
@@ -74,8 +74,8 @@ static void sum_windows(struct forward *f, struct tiles *t, struct weights *weig
     t->begin = t->end;
     t->end = stop;
   }
-  for (int64_t chunk = 0; chunk < carafe_chunks(a); chunk++) {
-    sum_pixels(f, t, weights, carafe_chunk(a, chunk), 0);
+  for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
+    sum_pixels(f, t, weights, carafe_slice(a, slice), 0);
   }
 }
 
@@ -86,10 +86,10 @@ static void sum_small_groups(struct forward *f, struct tiles *t, struct weights 
   t->base = -f->ring.columns.begin * t->column;
   t->length = f->ring.strip.groups * a->C;
   for (; t->begin < t->end; t->begin++) {
-    for (int64_t i = 0; i < carafe_chunks(a); i++) {
-      const struct carafe_span chunk = carafe_chunk(a, i);
-      place_pixels(f, t, weights, chunk, 0);
-      sum_small_pixels(t, &f->small, chunk.end - chunk.begin);
+    for (int64_t i = 0; i < carafe_slices(a); i++) {
+      const struct carafe_span slice = carafe_slice(a, i);
+      place_pixels(f, t, weights, slice, 0);
+      sum_small_pixels(t, &f->small, slice.end - slice.begin);
     }
     weights->first += a->S * weights->pixel;
     pack_ahead(&f->ring, 1);
@@ -114,28 +114,28 @@ static void prefetch_next(struct forward *f, int64_t row, struct carafe_span col
     prefetch_pixels(&f->prefetch, input, a->C, s->channels,
                     (s->n * a->H + below) * a->W + columns.begin, count, 1);
   }
-  const int64_t lanes = f->args->lanes, chunks = carafe_chunks(a);
+  const int64_t lanes = f->args->padded, slices = carafe_slices(a);
   const int64_t vectors = lanes > 0 ? carafe_div_up(s->groups * lanes, VL) * taps
                                     : s->groups * carafe_div_up(s->channels, VECTORS * VL);
-  const int64_t windows = a->S == 1 && lanes == 0 ? carafe_div_up(count, PIXELS) : count * chunks;
+  const int64_t windows = a->S == 1 && lanes == 0 ? carafe_div_up(count, PIXELS) : count * slices;
   prefetch_in(&f->prefetch, vectors * windows / (lanes > 0 ? prefetch_taps(lanes) : 1));
 }
 
 /* Windows of a row. */
 static void sum_segment(struct forward *f, struct tiles *t, struct carafe_span columns) {
   const struct carafe_shape *a = &f->args->shape;
-  const struct carafe_span under = carafe_window(t->row, a->K, a->H);
+  const struct carafe_span span = carafe_window(t->row, a->K, a->H);
   prefetch_next(f, t->row, columns);
   t->begin = columns.begin;
   t->end = columns.end;
-  t->row_count = under.end - under.begin;
+  t->row_count = span.end - span.begin;
   t->ahead = &f->ring;
   for (int64_t i = 0; i < t->row_count; i++) {
-    t->rows[i] = f->ring.floats + (under.begin + i) % f->ring.slots * f->ring.pixel;
+    t->rows[i] = f->ring.floats + (span.begin + i) % f->ring.slots * f->ring.pixel;
   }
   struct weights weights = pack_weights(&f->ring, f->weights, t->row, columns);
-  weights.first += (under.begin - t->row + a->K / 2) * a->K;
-  if (f->args->lanes > 0) {
+  weights.first += (span.begin - t->row + a->K / 2) * a->K;
+  if (f->args->padded > 0) {
     sum_small_groups(f, t, &weights);
   } else {
     sum_windows(f, t, &weights);
@@ -165,7 +165,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                          .slots = carafe_ring_slots(a),
                          .pixel = carafe_ring_pixel(args),
                          .group = carafe_padded(args->cut.channels)};
-  if (args->lanes > 0) list_lanes(&f.small, a->C, args->lanes);
+  if (args->padded > 0) list_lanes(&f.small, a->C, args->padded);
   struct tiles t = {.K = a->K,
                     .W = a->W,
                     .rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K),

@@ -10,7 +10,7 @@
 struct carafe_forward_args {
   struct carafe_shape shape;
   struct carafe_cut cut;
-  int64_t lanes; /* 0, or floats of a packed group where vectors hold several groups */
+  int64_t padded; /* 0, or floats of a packed group where vectors hold several groups */
   const void *input, *mask;
   void *output;
   int large; /* the tensors do not fit the caches */
@@ -37,8 +37,8 @@ static inline int64_t carafe_ring_columns(const struct carafe_forward_args *args
 
 /* Floats of a block of channels of a packed pixel. */
 static inline int64_t carafe_block_floats(const struct carafe_forward_args *args) {
-  return args->lanes > 0 ? carafe_padded(args->cut.groups * args->lanes)
-                         : args->cut.groups * carafe_padded(args->cut.channels);
+  return args->padded > 0 ? carafe_padded(args->cut.groups * args->padded)
+                          : args->cut.groups * carafe_padded(args->cut.channels);
 }
 
 /* An odd number of cache lines, and one of them at least is free. */
@@ -55,7 +55,7 @@ enum { CARAFE_PACKED_WEIGHTS = 1 << 14 };
 static inline int64_t carafe_segment(const struct carafe_forward_args *args) {
   const struct carafe_shape *a = &args->shape;
   int64_t most = CARAFE_SEGMENT;
-  if (a->is_half || args->lanes > 0) {
+  if (a->is_half || args->padded > 0) {
     const int64_t weights = a->S * a->S * args->cut.groups * a->K * a->K;
     most = carafe_min(most, CARAFE_PACKED_WEIGHTS / weights);
   }
@@ -83,7 +83,7 @@ static inline struct carafe_forward_memory carafe_lay_out(const struct carafe_fo
   memory.ring =
       mluop_take(arena, carafe_ring_slots(a) * carafe_ring_columns(args) * carafe_ring_pixel(args),
                  sizeof(float));
-  memory.weights = mluop_take(arena, a->is_half || args->lanes > 0 ? weights : 0, sizeof(float));
+  memory.weights = mluop_take(arena, a->is_half || args->padded > 0 ? weights : 0, sizeof(float));
   return memory;
 }
 

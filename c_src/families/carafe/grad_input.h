@@ -7,7 +7,7 @@
    ring of sums, gets its contributions, and is stored. Rows and columns of windows follow each
    other as in grad_output, and so do the contributions to an element. */
 
-#include "families/carafe/chunk.h"
+#include "families/carafe/slice.h"
 
 /* Of 32 registers, 4 pixels leave room for 6 vectors; of 16 for 3, or 2 where products need one as
    well. */
@@ -24,7 +24,7 @@ MLUOP_INLINE void add_column(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
                              const float *const *weight, int64_t tap, int first, int last,
                              int shift, int vectors) {
   vf sum[MOST_VECTORS];
-  MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[v] = vf_pin(vf_load(sums + v * VL));
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[v] = vf_opaque(vf_load(sums + v * VL));
   MLUOP_UNROLL for (int e = first; e <= last; e++) {
     const vf w = vf_set(weight[e][tap - shift * e]);
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[v] = vf_fma(w, grad[e][v], sum[v]);
@@ -42,17 +42,17 @@ MLUOP_INLINE void add_row(float *sums, vf grad[CARAFE_TILE][MOST_VECTORS],
   MLUOP_UNROLL for (int u = 0; u < last; u++) {
     if (u < t->begin || u >= t->end) continue;
     add_column(sums, grad, weight, tap + u, 0, u, shift, vectors);
-    sums = mluop_pin_pointer(sums + pixel);
+    sums = mluop_opaque_pointer(sums + pixel);
   }
   int64_t u = carafe_max(t->begin, last);
   for (const int64_t stop = carafe_min(K, t->end); u < stop; u++) {
     add_column(sums, grad, weight, tap + u, 0, all, shift, vectors);
-    sums = mluop_pin_pointer(sums + pixel);
+    sums = mluop_opaque_pointer(sums + pixel);
   }
   MLUOP_UNROLL for (int v = 0; v < last; v++) {
     if (K + v < t->begin || K + v >= t->end) continue;
     add_column(sums, grad, weight, tap + K + v, v + 1, all, shift, vectors);
-    sums = mluop_pin_pointer(sums + pixel);
+    sums = mluop_opaque_pointer(sums + pixel);
   }
 }
 
@@ -60,12 +60,12 @@ MLUOP_INLINE void add_tile(const struct pixel_tile *t, int pixels, int shift, in
   vf grad[CARAFE_TILE][MOST_VECTORS];
   const float *weight[CARAFE_TILE];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    weight[e] = mluop_pin_pointer(t->taps[e]);
+    weight[e] = mluop_opaque_pointer(t->taps[e]);
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) grad[e][v] = vf_load(t->grad[e] + v * VL);
   }
   int64_t row = t->row, tap = 0;
   for (int64_t y = 0; y < t->rows; y++, tap += t->K) {
-    mluop_reload();
+    mluop_compiler_barrier();
     add_row(t->ring + row * t->row_floats + t->at, grad, weight, t, tap, pixels, shift, vectors);
     row = row + 1 == t->slots ? 0 : row + 1;
   }
@@ -91,8 +91,8 @@ static int64_t sums_ring_floats(const struct map_strip *s) {
   return carafe_slots(&s->args->shape) * carafe_sums_row_floats(s->args);
 }
 
-/* What the windows of a chunk contribute to one part of the channels. */
-static void add_part(struct map_strip *s, const struct chunk *c, const struct pixels *weights,
+/* What the windows of a slice contribute to one part of the channels. */
+static void add_part(struct map_strip *s, const struct slice *c, const struct pixels *weights,
                      int64_t part) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_backward_plan *plan = &s->args->plan;

@@ -7,7 +7,7 @@
    one serves all of the other. A lane of a sum takes every VL-th channel, whatever else is computed
    beside it. */
 
-#include "families/carafe/chunk.h"
+#include "families/carafe/slice.h"
 
 /* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */
 #if defined(__AVX512F__) || defined(__aarch64__)
@@ -21,16 +21,16 @@ MLUOP_INLINE void add_products(vf sum[CARAFE_TILE][MOST_TAPS], const float *cons
                                const float *const *x, int64_t c, int pixels, int taps, int shift) {
   vf g[CARAFE_TILE], v[MOST_TAPS];
   if (shift == 0) {
-    MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = vf_pin(vf_load(x[t] + c));
+    MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = vf_opaque(vf_load(x[t] + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      g[e] = vf_pin(vf_load(grad[e] + c));
+      g[e] = vf_opaque(vf_load(grad[e] + c));
       MLUOP_UNROLL for (int t = 0; t < taps; t++) sum[e][t] = vf_fma(g[e], v[t], sum[e][t]);
     }
     return;
   }
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) g[e] = vf_pin(vf_load(grad[e] + c));
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) g[e] = vf_opaque(vf_load(grad[e] + c));
   MLUOP_UNROLL for (int u = 0; u < taps + pixels - 1; u++) {
-    const vf seen = vf_pin(vf_load(x[u] + c));
+    const vf seen = vf_opaque(vf_load(x[u] + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       if (u >= e && u - e < taps) sum[e][u - e] = vf_fma(g[e], seen, sum[e][u - e]);
     }
@@ -61,11 +61,11 @@ MLUOP_INLINE void dot_run(const struct pixel_tile *t, const float *x, int64_t ta
   const int columns = shift ? taps + pixels - 1 : taps;
   const float *grad[CARAFE_TILE], *at[MOST_TAPS + CARAFE_TILE - 1];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    grad[e] = mluop_pin_pointer(t->grad[e]);
+    grad[e] = mluop_opaque_pointer(t->grad[e]);
     MLUOP_UNROLL for (int i = 0; i < taps; i++) sum[e][i] = vf_set(0.0f);
   }
-  MLUOP_UNROLL for (int i = 0; i < columns; i++) at[i] = mluop_pin_pointer(x + i * t->pixel);
-  for (int64_t c = 0, length = t->length; c < length; c = mluop_pin(c + VL)) {
+  MLUOP_UNROLL for (int i = 0; i < columns; i++) at[i] = mluop_opaque_pointer(x + i * t->pixel);
+  for (int64_t c = 0, length = t->length; c < length; c = mluop_opaque(c + VL)) {
     add_products(sum, grad, at, c, pixels, taps, shift);
   }
   float total[CARAFE_TILE][MOST_TAPS], *to[CARAFE_TILE];
@@ -115,8 +115,8 @@ static void clear_outside(const struct map_strip *s, int64_t j, float *taps) {
   }
 }
 
-/* STORE: grad_mask of the windows `own` of a chunk is complete in `results`. */
-static void store_results(const struct map_strip *s, const struct chunk *c, struct carafe_span own,
+/* STORE: grad_mask of the windows `own` of a slice is complete in `results`. */
+static void store_results(const struct map_strip *s, const struct slice *c, struct carafe_span own,
                           const struct pixels *results) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t K = a->K, r = (K - 1) / 2, taps = K * K;
@@ -133,8 +133,8 @@ static void store_results(const struct map_strip *s, const struct chunk *c, stru
   }
 }
 
-/* grad_mask of the windows `own` of a chunk, channels part by part. */
-static void do_grad_mask(struct map_strip *s, const struct chunk *c, struct carafe_span own) {
+/* grad_mask of the windows `own` of a slice, channels part by part. */
+static void do_grad_mask(struct map_strip *s, const struct slice *c, struct carafe_span own) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_backward_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;

@@ -83,14 +83,14 @@ static inline struct carafe_span carafe_window(int64_t at, int64_t K, int64_t ex
   return (struct carafe_span){carafe_max(0, at - r), carafe_min(extent, at + r + 1)};
 }
 
-/* The S x S pixels of a window are cut into chunks of 3 or 4 (of 1, if S is 1). */
-static inline int64_t carafe_chunks(const struct carafe_shape *a) {
+/* The S x S pixels of a window are cut into slices of 3 or 4 (of 1, if S is 1). */
+static inline int64_t carafe_slices(const struct carafe_shape *a) {
   return carafe_div_up(a->S * a->S, CARAFE_TILE);
 }
 
-static inline struct carafe_span carafe_chunk(const struct carafe_shape *a, int64_t chunk) {
-  const int64_t all = a->S * a->S, chunks = carafe_chunks(a);
-  return (struct carafe_span){all * chunk / chunks, all * (chunk + 1) / chunks};
+static inline struct carafe_span carafe_slice(const struct carafe_shape *a, int64_t slice) {
+  const int64_t all = a->S * a->S, slices = carafe_slices(a);
+  return (struct carafe_span){all * slice / slices, all * (slice + 1) / slices};
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_JOB_H_ */

@@ -35,7 +35,7 @@ MLUOP_INLINE void dot_taps(const struct lane_dots *t, int64_t tap, int pixels, i
   const float *grads = t->grads;
   for (int64_t c = 0; c < t->channels; c++, grads += CARAFE_TILE * step) {
     vf seen[LANE_TAPS];
-    MLUOP_UNROLL for (int i = 0; i < count; i++) seen[i] = vf_pin(vf_load(x[i] + c * unit));
+    MLUOP_UNROLL for (int i = 0; i < count; i++) seen[i] = vf_opaque(vf_load(x[i] + c * unit));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       const vf g = vf_load(grads + e * step);
       MLUOP_UNROLL for (int i = 0; i < count; i++) sum[e][i] = vf_fma(g, seen[i], sum[e][i]);

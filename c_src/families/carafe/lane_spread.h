@@ -2,7 +2,7 @@
 #ifndef MLUOP_FAMILIES_CARAFE_LANE_SPREAD_H_
 #define MLUOP_FAMILIES_CARAFE_LANE_SPREAD_H_
 
-/* grad_input of small_channels where columns have vectors of groups: what the pixels of a chunk
+/* grad_input of small_channels where columns have vectors of groups: what the pixels of a slice
    contribute to the pixels of the map under their window is added in memory. */
 
 #include "families/carafe/lane_dots.h"
@@ -39,7 +39,7 @@ MLUOP_INLINE void spread_channels(const struct lane_spread *t, int64_t channel, 
       vf sum[SPREAD_CHANNELS];
       MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_load(sums + i * unit);
       MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-        const vf w = vf_pin(vf_load(weights + e * VL));
+        const vf w = vf_opaque(vf_load(weights + e * VL));
         MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_fma(w, grad[e][i], sum[i]);
       }
       MLUOP_UNROLL for (int i = 0; i < count; i++) vf_store(sums + i * unit, sum[i]);

@@ -2,7 +2,7 @@
 #ifndef MLUOP_FAMILIES_CARAFE_LANE_SUMS_H_
 #define MLUOP_FAMILIES_CARAFE_LANE_SUMS_H_
 
-/* grad_input of small_channels: what the pixels of a chunk contribute to VL positions of some rows
+/* grad_input of small_channels: what the pixels of a slice contribute to VL positions of some rows
    of the map, for some channels. It is added up in registers over K columns of windows, and in
    memory once. */
 
@@ -37,10 +37,10 @@ MLUOP_INLINE void add_lanes(const struct lane_sums *t, int64_t channel, int pixe
     for (int64_t e = 0; e < pixels; e++) {
       vf grad[LANE_CHANNELS];
       MLUOP_UNROLL for (int c = 0; c < channels; c++) {
-        grad[c] = vf_pin(vf_load(grads + (c * CARAFE_TILE + e) * unit));
+        grad[c] = vf_opaque(vf_load(grads + (c * CARAFE_TILE + e) * unit));
       }
       MLUOP_UNROLL for (int y = 0; y < rows; y++) {
-        const vf w = vf_pin(vf_load(weights + e * weights_unit + y * row_step));
+        const vf w = vf_opaque(vf_load(weights + e * weights_unit + y * row_step));
         MLUOP_UNROLL for (int c = 0; c < channels; c++) sum[y][c] = vf_fma(w, grad[c], sum[y][c]);
       }
     }

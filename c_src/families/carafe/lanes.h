@@ -26,7 +26,7 @@ MLUOP_INLINE void take_square(float *to, int64_t step, const struct blocks *b, i
   const int64_t *lane = b->lane;
   vf rows[VL];
   MLUOP_UNROLL for (int l = 0; l < VL; l++) {
-    const int64_t at = mluop_pin(from + lane[l] * block);
+    const int64_t at = mluop_opaque(from + lane[l] * block);
     mluop_prefetch(mluop_at(b->tensor, at + ahead, is_half));
     rows[l] = l >= count     ? vf_set(0.0f)
               : length == VL ? vf_load_as(b->tensor, at, is_half)
@@ -36,7 +36,7 @@ MLUOP_INLINE void take_square(float *to, int64_t step, const struct blocks *b, i
   to += begin * step;
   MLUOP_UNROLL for (int i = 0; i < VL; i++) {
     if (i < length) vf_store(to, rows[i]);
-    to = mluop_pin_pointer(to + step);
+    to = mluop_opaque_pointer(to + step);
   }
 }
 
@@ -48,12 +48,12 @@ MLUOP_INLINE void put_square(const struct blocks *b, const float *from, int64_t 
   from += begin * step;
   MLUOP_UNROLL for (int i = 0; i < VL; i++) {
     rows[i] = i < length ? vf_load(from) : vf_set(0.0f);
-    from = mluop_pin_pointer(from + step);
+    from = mluop_opaque_pointer(from + step);
   }
   vf_transpose(rows);
   MLUOP_UNROLL for (int l = 0; l < VL; l++) {
     if (l >= count) continue;
-    const int64_t at = mluop_pin(to + lane[l] * block);
+    const int64_t at = mluop_opaque(to + lane[l] * block);
     mluop_prefetch(mluop_at(b->tensor, at + ahead, is_half));
     if (length == VL) {
       vf_store_as(b->tensor, at, rows[l], is_half);

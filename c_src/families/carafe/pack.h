@@ -66,7 +66,7 @@ static inline void pack_group(float *to, const struct ring *ring, int64_t from) 
     const char *end = mluop_at(input, from + a->C - rotation, a->is_half);
     const char *begin = mluop_at(input, from - rotation, a->is_half);
     for (; done < carafe_line_elements(a); done += VL) {
-      vf_store(to + done, vf_load_joined_as(rotation - done, end, begin, done, a->is_half));
+      vf_store(to + done, vf_load_split_as(rotation - done, end, begin, done, a->is_half));
     }
   }
   carafe_pack_run(to + done, input, from + ring->strip.channel + done - rotation,
@@ -77,7 +77,7 @@ static inline void pack_group(float *to, const struct ring *ring, int64_t from) 
    overwritten by the next one, or pads. */
 static inline void pack_small_groups(float *to, const struct ring *ring, int64_t from) {
   const struct carafe_shape *a = &ring->args->shape;
-  const int64_t lanes = ring->args->lanes;
+  const int64_t lanes = ring->args->padded;
   if (lanes == a->C) {
     carafe_pack_run(to, ring->args->input, from, ring->strip.groups * a->C, a->is_half);
     return;
@@ -94,7 +94,7 @@ static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   const int64_t from = (pixel * a->G + strip->group) * a->C;
   const int64_t slot = (ring->column - ring->columns.begin) * ring->slots + ring->row % ring->slots;
   float *to = ring->floats + slot * ring->pixel;
-  if (ring->args->lanes > 0) {
+  if (ring->args->padded > 0) {
     pack_small_groups(to, ring, from);
   } else {
     for (int64_t g = 0; g < strip->groups; g++) {
@@ -120,9 +120,9 @@ static inline void begin_strip(struct ring *ring, const struct carafe_strip *str
 /* Packs what is under the windows of a row and has not been packed yet. */
 static inline void pack_rows(struct ring *ring, int64_t row) {
   const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_span under = carafe_window(row, a->K, a->H);
-  while (ring->row < under.end) pack_pixel(ring);
-  ring->next_end = row + 1 < ring->strip.rows.end ? carafe_min(under.end + 1, a->H) : 0;
+  const struct carafe_span span = carafe_window(row, a->K, a->H);
+  while (ring->row < span.end) pack_pixel(ring);
+  ring->next_end = row + 1 < ring->strip.rows.end ? carafe_min(span.end + 1, a->H) : 0;
 }
 
 /* Packs a part of the row that the next item needs, between the products of this one: that hides
@@ -151,7 +151,7 @@ static inline struct weights pack_weights(const struct ring *ring, float *memory
   const int64_t at =
       (s->n * a->H + y) * a->S * row + columns.begin * a->S * pixel + s->group * taps;
   const int64_t end = at + (a->S - 1) * row + (pixels - 1) * pixel + used;
-  const int small = ring->args->lanes > 0;
+  const int small = ring->args->padded > 0;
   if (!a->is_half && (!small || end + carafe_overread(a) <= a->N * a->H * a->S * row)) {
     return (struct weights){(const float *)ring->args->mask + at, row, pixel, taps};
   }

@@ -28,10 +28,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t car
 }
 
 /** One tap of one output pixel and group: where its values and its weight are. */
-typedef void carafe_visit_t(void *context, int64_t pixel, int64_t source, int64_t weight,
-                            int64_t count);
+typedef void carafe_tap_t(void *context, int64_t pixel, int64_t source, int64_t weight,
+                          int64_t count);
 
-static void carafe_walk(mluOpCarafeDescriptor_t desc, shape_t in, carafe_visit_t *visit,
+static void carafe_walk(mluOpCarafeDescriptor_t desc, shape_t in, carafe_tap_t *visit,
                         void *context) {
   const int64_t k = desc->kernel, groups = desc->groups, s = desc->scale;
   const int64_t count = in.c / groups, height = in.h * s, width = in.w * s;

@@ -89,13 +89,13 @@ static bool fills_vectors(const void *vargs, mluOpHandle_t machine) {
 static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_forward_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  args->lanes = lanes_of(a);
+  args->padded = lanes_of(a);
   args->cut.channels = a->C;
   const int64_t column = a->S * a->S * a->K * a->K * CARAFE_PAD;
-  const int64_t room = mluop_max(CARAFE_PAD, MOST_WEIGHTS / column * args->lanes);
-  const int64_t blocks = mluop_div_up(a->G * args->lanes, mluop_min(CARAFE_BLOCK_CHANNELS, room));
-  const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->lanes);
-  args->cut.groups = mluop_min(a->G, floats / args->lanes);
+  const int64_t room = mluop_max(CARAFE_PAD, MOST_WEIGHTS / column * args->padded);
+  const int64_t blocks = mluop_div_up(a->G * args->padded, mluop_min(CARAFE_BLOCK_CHANNELS, room));
+  const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->padded);
+  args->cut.groups = mluop_min(a->G, floats / args->padded);
   plan_forward(args, machine, job);
 }
 
@@ -112,7 +112,7 @@ void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args 
 
 enum { BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
 
-/* Bytes of a chunk of grad_output that stay near until their second reader. */
+/* Bytes of a slice of grad_output that stay near until their second reader. */
 enum { SEGMENT_BYTES = 1 << 16, MIN_SEGMENT = 8, MOST_SEGMENT = 16 };
 
 /* Rounding errors grow with the length of a sum: an element of grad_input that gets more
@@ -150,7 +150,7 @@ static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mlu
   const int64_t terms = a->K * a->S * a->S;
   if (a->K * terms > SUM_TERMS) {
     plan.total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
-    plan.total_chunks = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
+    plan.total_slices = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
   }
   args->cut = cut;
   args->plan = plan;

@@ -27,25 +27,25 @@ struct tap_list {
   int64_t at[CARAFE_FORWARD_K * CARAFE_FORWARD_K];
 };
 
-static void list_taps(struct tap_list *taps, const struct tiles *t, const struct columns *under) {
-  if (taps->row == t->rows[0] && taps->rows == t->row_count && taps->begin == under->begin &&
-      taps->columns == under->count) {
+static void list_taps(struct tap_list *taps, const struct tiles *t, const struct columns *span) {
+  if (taps->row == t->rows[0] && taps->rows == t->row_count && taps->begin == span->begin &&
+      taps->columns == span->count) {
     return;
   }
   taps->row = t->rows[0];
   taps->rows = t->row_count;
-  taps->begin = under->begin;
-  taps->columns = under->count;
+  taps->begin = span->begin;
+  taps->columns = span->count;
   taps->runs = 0;
   int64_t *at = taps->at, last = CARAFE_SUM_LENGTH;
   for (int64_t i = 0; i < t->row_count; i++) {
-    for (int64_t x = 0; x < under->count; x++) *at++ = t->rows[i] - t->rows[0] + x * t->column;
-    if (under->count == t->K && last + t->K <= CARAFE_SUM_LENGTH) {
+    for (int64_t x = 0; x < span->count; x++) *at++ = t->rows[i] - t->rows[0] + x * t->column;
+    if (span->count == t->K && last + t->K <= CARAFE_SUM_LENGTH) {
       last += t->K;
       taps->count[taps->runs - 1] = last;
     } else {
-      taps->first[taps->runs] = i * t->K + under->begin;
-      taps->count[taps->runs++] = last = under->count;
+      taps->first[taps->runs] = i * t->K + span->begin;
+      taps->count[taps->runs++] = last = span->count;
     }
   }
 }
@@ -55,11 +55,11 @@ static void list_taps(struct tap_list *taps, const struct tiles *t, const struct
 MLUOP_INLINE void load_fours(vf w[4], const float *weights, int64_t step, int lanes) {
   if (lanes >= 4) {
     const vf fours = vf_load_fours_times(weights, step, lanes / 4);
-    MLUOP_UNROLL for (int q = 0; q < 4; q++) w[q] = vf_dup_fours(fours, q);
+    MLUOP_UNROLL for (int q = 0; q < 4; q++) w[q] = vf_broadcast128(fours, q);
   } else if (lanes == 2) {
     const vf even = vf_load_fours_times(weights, 2 * step, 1);
     const vf odd = vf_load_fours_times(weights + step, 2 * step, 1);
-    MLUOP_UNROLL for (int q = 0; q < 4; q++) w[q] = vf_dup2_fours(even, odd, q);
+    MLUOP_UNROLL for (int q = 0; q < 4; q++) w[q] = vf_broadcast128_two(even, odd, q);
   } else {
     MLUOP_UNROLL for (int g = 0; g < 4; g++) w[g] = vf_load_fours(weights + g * step, 4 * step);
     vf_transpose_fours(w);
@@ -75,7 +75,7 @@ MLUOP_INLINE void add_fours(vf sum[PIXELS][4], const int64_t *at, const float *x
                             int pixels, int lanes) {
   vf channels[4];
   MLUOP_UNROLL for (int q = 0; q < 4; q++) {
-    if (q < count) channels[q] = vf_pin(vf_load(x + at[q]));
+    if (q < count) channels[q] = vf_opaque(vf_load(x + at[q]));
   }
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     vf w[4];
@@ -130,7 +130,7 @@ static void list_lanes(struct small_channels *s, int64_t C, int64_t lanes) {
 MLUOP_INLINE vf without_padding(vf padded, const int32_t *lanes) {
   float table[MAX_LANES];
   MLUOP_UNROLL for (int i = 0; i < MAX_LANES; i += VL) vf_store(table + i, padded);
-  return vf_lookup16(table, vi_load(lanes));
+  return vf_table16(table, vi_load(lanes));
 }
 
 MLUOP_INLINE void store_small(const struct tiles *t, const struct small_channels *s, int64_t at,
@@ -147,9 +147,9 @@ MLUOP_INLINE void store_small(const struct tiles *t, const struct small_channels
 /* All groups of some pixels under a window, vector by vector. */
 MLUOP_INLINE void sum_small(struct tiles *t, struct small_channels *s, int pixels, int lanes) {
   const int64_t step = s->weights, in_vector = VL / lanes * t->output->C;
-  const struct columns under = columns_under(t, t->begin, 0);
-  const float *x = t->rows[0] + under.offset, *weights[PIXELS];
-  list_taps(&s->taps, t, &under);
+  const struct columns span = window_span(t, t->begin, 0);
+  const float *x = t->rows[0] + span.offset, *weights[PIXELS];
+  list_taps(&s->taps, t, &span);
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) weights[e] = t->weights + t->weights_of[e];
   for (int64_t c = 0; c < t->length; c += in_vector, x += VL) {
     vf sum[PIXELS];

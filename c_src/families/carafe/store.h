@@ -53,7 +53,7 @@ static inline struct output output_of(const struct carafe_forward_args *args) {
   struct output o = {.values = args->output, .C = a->C, .is_half = a->is_half};
   const int64_t line = (ROTATES ? CARAFE_PAD : VL) * (int64_t)sizeof(float);
   const int64_t off = (int64_t)((uintptr_t)args->output % (uintptr_t)line);
-  o.in_lines = args->lanes == 0 && off % (ROTATES ? 4 : line) == 0 &&
+  o.in_lines = args->padded == 0 && off % (ROTATES ? 4 : line) == 0 &&
                a->C % carafe_line_elements(a) == 0 && (!a->is_half || LINE_VECTORS == 1);
   o.rotation = o.in_lines ? off / (int64_t)sizeof(float) : 0;
   o.past_caches = o.in_lines && args->large;
@@ -75,7 +75,7 @@ MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct output *o,
   if (split) {
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       MLUOP_UNROLL for (int v = 0; v < first; v++) {
-        vf_store_joined(rotation - v * VL, to[e] + v * VL + end, to[e] + v * VL, words[e][v]);
+        vf_store_split(rotation - v * VL, to[e] + v * VL + end, to[e] + v * VL, words[e][v]);
       }
       mluop_prefetch_write(to[e] + o->write_ahead);
       mluop_prefetch_write(to[e] + end + o->write_ahead);
@@ -111,7 +111,7 @@ MLUOP_INLINE void store_lines(vf sum[PIXELS][VECTORS], const struct output *o, i
   vf words[PIXELS][VECTORS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int v = 0; v + 1 < vectors; v += 2) {
-      words[e][v / 2] = vf_two_as_halves(sum[e][v], sum[e][v + 1]);
+      words[e][v / 2] = vf_narrow_to_half(sum[e][v], sum[e][v + 1]);
     }
   }
   store_words(words, o, at, at_of, channel, pixels, vectors / 2);

@@ -34,7 +34,7 @@ struct tiles {
 MLUOP_INLINE void add_tap(vf sum[PIXELS][VECTORS], const float *x, const float *const *weights,
                           int64_t tap, int first, int last, int vectors) {
   vf channels[VECTORS];
-  MLUOP_UNROLL for (int v = 0; v < vectors; v++) channels[v] = vf_pin(vf_load(x + v * VL));
+  MLUOP_UNROLL for (int v = 0; v < vectors; v++) channels[v] = vf_opaque(vf_load(x + v * VL));
   MLUOP_UNROLL for (int e = first; e <= last; e++) {
     const vf weight = vf_set(weights[e][tap]);
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
@@ -43,19 +43,19 @@ MLUOP_INLINE void add_tap(vf sum[PIXELS][VECTORS], const float *x, const float *
   }
 }
 
-/* The columns under the windows of a tile: `begin` to K + `beyond` of those under the first pixel's
+/* The columns under the windows of a tile: `begin` to K + `past` of those under the first pixel's
    are on the map. All pixels see `count` of them, and `skip` weights of a row belong to none. */
 struct columns {
-  int64_t offset, begin, beyond, count, skip; /* offset: floats from a row to the first one */
+  int64_t offset, begin, past, count, skip; /* offset: floats from a row to the first one */
 };
 
-MLUOP_INLINE struct columns columns_under(const struct tiles *t, int64_t j, int last) {
-  const int64_t first = mluop_pin(j - t->K / 2);
-  const int64_t begin = mluop_pin(carafe_max(-first, 0));
-  const int64_t end = mluop_pin(carafe_min(t->W - first, t->K + last));
+MLUOP_INLINE struct columns window_span(const struct tiles *t, int64_t j, int last) {
+  const int64_t first = mluop_opaque(j - t->K / 2);
+  const int64_t begin = mluop_opaque(carafe_max(-first, 0));
+  const int64_t end = mluop_opaque(carafe_min(t->W - first, t->K + last));
   return (struct columns){.offset = t->base + (first + begin) * t->column,
                           .begin = begin,
-                          .beyond = end - t->K,
+                          .past = end - t->K,
                           .count = carafe_min(end, t->K) - carafe_max(begin, last),
                           .skip = t->K - (end - begin)};
 }
@@ -65,35 +65,35 @@ MLUOP_INLINE struct columns columns_under(const struct tiles *t, int64_t j, int 
 MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const float *weights,
                            int64_t j, int64_t y, int pixels, int neighbours, int vectors) {
   const int all = pixels - 1, last = neighbours ? all : 0;
-  const struct columns columns = columns_under(t, j, last), *under = &columns;
-  __asm__("" : "+r"(under)); /* what each row needs stays in memory, what each tap needs does not */
+  const struct columns columns = window_span(t, j, last), *span = &columns;
+  __asm__("" : "+r"(span)); /* what each row needs stays in memory, what each tap needs does not */
   const int64_t stride = t->column;
   const float *w[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    w[e] = mluop_pin_pointer(weights + t->weights_of[e] - (neighbours ? e : 0));
+    w[e] = mluop_opaque_pointer(weights + t->weights_of[e] - (neighbours ? e : 0));
   }
-  int64_t tap = y * t->K + under->begin;
+  int64_t tap = y * t->K + span->begin;
   const int64_t stop_row = carafe_min(y + t->rows_at_once, t->row_count);
-  for (int64_t i = y; i < stop_row; i = mluop_pin(i + 1)) {
-    mluop_reload();
-    const float *x = t->rows[i] + under->offset;
+  for (int64_t i = y; i < stop_row; i = mluop_opaque(i + 1)) {
+    mluop_compiler_barrier();
+    const float *x = t->rows[i] + span->offset;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (under->begin > u || under->beyond + t->K <= u) continue;
+      if (span->begin > u || span->past + t->K <= u) continue;
       add_tap(sum, x, w, tap, 0, u, vectors);
-      x = mluop_pin_pointer(x + stride);
-      tap = mluop_pin(tap + 1);
+      x = mluop_opaque_pointer(x + stride);
+      tap = mluop_opaque(tap + 1);
     }
-    for (const int64_t stop = tap + under->count; tap < stop; tap++) {
+    for (const int64_t stop = tap + span->count; tap < stop; tap++) {
       add_tap(sum, x, w, tap, 0, all, vectors);
-      x = mluop_pin_pointer(x + stride);
+      x = mluop_opaque_pointer(x + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (under->beyond <= u || under->begin > u + t->K) continue;
+      if (span->past <= u || span->begin > u + t->K) continue;
       add_tap(sum, x, w, tap, u + 1, all, vectors);
-      x = mluop_pin_pointer(x + stride);
-      tap = mluop_pin(tap + 1);
+      x = mluop_opaque_pointer(x + stride);
+      tap = mluop_opaque(tap + 1);
     }
-    tap += under->skip;
+    tap += span->skip;
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) mluop_prefetch(x + v * VL);
   }
 }

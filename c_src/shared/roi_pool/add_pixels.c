@@ -5,7 +5,7 @@
 /* Both gradients where many bins touch a pixel: pixel by pixel. */
 
 /* Vectors of channels that are summed at once. More than there are registers for: what then lives
-   on the stack costs less than to walk through the visits once more. */
+   on the stack costs less than to walk through the contributions once more. */
 enum { VECTORS = VL == 4 ? 8 : 16 };
 
 /* Vector k of some channels, or the only one of `part`. */
@@ -33,12 +33,12 @@ struct channels {
   int count, want_slopes;
 };
 
-/* Adds the visits [begin, end) to a pixel: summed apart, so that the rounding of a sum does not
-   grow with the number of bins. A gradient is loaded once for the sum and the slopes; without these
-   the map is not read. */
-MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batch *batch,
-                             uint32_t begin, uint32_t end, float *sums, const char *pixel,
-                             struct channels channels, int is_half) {
+/* Adds the contributions [begin, end) to a pixel: summed apart, so that the rounding of a sum does
+   not grow with the number of bins. A gradient is loaded once for the sum and the slopes; without
+   these the map is not read. */
+MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_pool_batch *batch,
+                                    uint32_t begin, uint32_t end, float *sums, const char *pixel,
+                                    struct channels channels, int is_half) {
   const int64_t element = is_half ? 2 : 4;
   const char *gradients = (const char *)a->data.grad_output + channels.first * element;
   vf sum[VECTORS], value[VECTORS];
@@ -48,13 +48,13 @@ MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batc
     if (channels.want_slopes) value[k] = load_channels(pixel, k, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
-    const struct roi_pool_visit *visit = &batch->visits[i];
-    const char *gradient = gradients + batch->bins[visit->bin].gradient * element;
-    const vf weight = vf_set(visit->weight);
+    const struct roi_pool_contribution *contribution = &batch->contributions[i];
+    const char *gradient = gradients + batch->bins[contribution->bin].gradient * element;
+    const vf weight = vf_set(contribution->weight);
     vf dot[2];
     MLUOP_UNROLL
     for (int k = 0; k < channels.count; k++) {
-      const vf g = vf_pin(load_channels(gradient, k, channels.part, is_half));
+      const vf g = vf_opaque(load_channels(gradient, k, channels.part, is_half));
       sum[k] = vf_fma(weight, g, sum[k]);
       if (!channels.want_slopes) continue;
       if (k < 2) {
@@ -65,9 +65,9 @@ MLUOP_INLINE void sum_visits(const struct roi_pool_args *a, struct roi_pool_batc
     }
     if (!channels.want_slopes) continue;
     const vf product = channels.count > 1 ? (vf)(dot[0] + dot[1]) : dot[0];
-    float *x = batch->slopes[visit->bin][0], *y = batch->slopes[visit->bin][1];
-    vf_store(x, vf_fma(vf_set(visit->x), product, vf_load(x)));
-    vf_store(y, vf_fma(vf_set(visit->y), product, vf_load(y)));
+    float *x = batch->slopes[contribution->bin][0], *y = batch->slopes[contribution->bin][1];
+    vf_store(x, vf_fma(vf_set(contribution->x), product, vf_load(x)));
+    vf_store(y, vf_fma(vf_set(contribution->y), product, vf_load(y)));
   }
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
@@ -86,22 +86,23 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_tile *til
   const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
   const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
   const int64_t rest = a->shape.C - channels.first;
-  const uint32_t *visits = batch->starts;
+  const uint32_t *contributions = batch->starts;
   for (int64_t left = 0; left < cols; left += strip) {
     for (int64_t y = 0; y < rows; y++) {
-      for (int64_t x = left; x < left + strip; x++, visits++) {
-        if (visits[0] == visits[1]) continue;
+      for (int64_t x = left; x < left + strip; x++, contributions++) {
+        if (contributions[0] == contributions[1]) continue;
         const int64_t at = (pixel_of(a, tile, y, x) + channels.first) * element;
         const char *pixel = channels.want_slopes ? (const char *)a->data.input + at : NULL;
         float *sums = tile->sums + y * tile->pitch + x * tile->stride + channels.first;
-        if (y + 1 < rows && visits[strip] != visits[strip + 1]) {
+        if (y + 1 < rows && contributions[strip] != contributions[strip + 1]) {
           if (channels.want_slopes) {
             prefetch_some(pixel + a->shape.W * a->shape.C * element, rest * element, 0);
           }
           if (a->plan.in_place) prefetch_some((const char *)(sums + tile->pitch), rest * 4, 1);
         }
         touch(tile, y, UINT64_C(1) << x);
-        sum_visits(a, batch, visits[0], visits[1], sums, pixel, channels, is_half);
+        sum_contributions(a, batch, contributions[0], contributions[1], sums, pixel, channels,
+                          is_half);
       }
     }
   }

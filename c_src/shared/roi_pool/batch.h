@@ -16,7 +16,7 @@ MLUOP_INLINE int strip_shift(const struct roi_pool_args *a) {
 MLUOP_INLINE int has_room(const struct roi_pool_batch *batch, const struct roi_tile *tile) {
   const int64_t pixels = (tile->rows.end - tile->rows.begin) * (tile->cols.end - tile->cols.begin);
   return batch->bin_count < ROI_POOL_BATCH_BINS && batch->tap_count < ROI_POOL_BATCH_TAPS &&
-         batch->visit_count + 4 * pixels <= ROI_POOL_BATCH_VISITS;
+         batch->visit_count + 4 * pixels <= ROI_POOL_BATCH_CONTRIBUTIONS;
 }
 
 /* Adds a bin that touches the tile, and returns whether it does. The taps then have for `at` what
@@ -52,10 +52,10 @@ static inline int take_bin(const struct roi_pool_args *a, const struct roi_tile 
   return 1;
 }
 
-/* A counting sort by pixel; the visits of a pixel keep the order of their bins. */
+/* A counting sort by pixel; the contributions of a pixel keep the order of their bins. */
 static inline void sort_visits(const struct roi_pool_args *a, struct roi_pool_batch *batch) {
   const int64_t pixels = INT64_C(1) << (a->tiles.shift_h + a->tiles.shift_w);
-  /* starts[p + 1] is first where the next visit of pixel p goes, and in the end its end. */
+  /* starts[p + 1] is first where the next contribution of pixel p goes, and in the end its end. */
   uint32_t *starts = batch->starts;
   memset(starts, 0, (size_t)(pixels + 2) * sizeof(*starts));
   for (int64_t b = 0; b < batch->bin_count; b++) {
@@ -69,9 +69,9 @@ static inline void sort_visits(const struct roi_pool_args *a, struct roi_pool_ba
     const struct roi_pool_tap *row = batch->bins[b].row, *col = batch->bins[b].col;
     for (int64_t i = 0; i < batch->bins[b].rows; i++) {
       for (int64_t j = 0; j < batch->bins[b].cols; j++) {
-        batch->visits[starts[row[i].at + col[j].at + 1]++] =
-            (struct roi_pool_visit){(uint32_t)b, row[i].weight * col[j].weight,
-                                    row[i].slope * col[j].step, row[i].step * col[j].slope};
+        batch->contributions[starts[row[i].at + col[j].at + 1]++] =
+            (struct roi_pool_contribution){(uint32_t)b, row[i].weight * col[j].weight,
+                                           row[i].slope * col[j].step, row[i].step * col[j].slope};
       }
     }
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared/roi_pool/ahead.h"
 #include "shared/roi_pool/kernels.h"
+#include "shared/roi_pool/row_prefetch.h"
 
 /* Result bytes of the next bin that are prefetched. */
 enum { PREFETCH_OUTPUT = 1 << 12 };
@@ -17,8 +17,8 @@ static inline void prefetch_output(const char *out, int64_t bytes) {
    cache lines costs two. There is one more then; the first and the last overlap their neighbours,
    which compute the same values. `out` has the channels of the bin. */
 MLUOP_INLINE void pool_vectors(const struct roi_pool_args *a, const struct bin_taps *taps,
-                               int64_t c, int count, int64_t head, struct ahead *ahead, int is_half,
-                               int to_half, void *out) {
+                               int64_t c, int count, int64_t head, struct row_prefetch *prefetch,
+                               int is_half, int to_half, void *out) {
   const int inner = head != 0 ? count - 1 : count;
   vf first = vf_set(0.0f), last = first, sum[SUMS];
 #pragma GCC unroll 16
@@ -28,7 +28,7 @@ MLUOP_INLINE void pool_vectors(const struct roi_pool_args *a, const struct bin_t
     for (int64_t j = 0; j < taps->cols; j++) {
       const int64_t pixel = (row + taps->col[j].at) * a->shape.C + c, aligned = pixel + head;
       const vf weight = vf_set(taps->row[i].weight * taps->col[j].weight);
-      if (ahead != NULL) prefetch_ahead(ahead);
+      if (prefetch != NULL) prefetch_row_lines(prefetch);
       if (head != 0) first = vf_fma(weight, vf_load_as(a->data.input, pixel, is_half), first);
 #pragma GCC unroll 16
       for (int k = 0; k < inner; k++) {
@@ -74,15 +74,15 @@ MLUOP_INLINE int64_t head_of(const struct roi_pool_args *a, int is_half) {
 /* Pools some channels of a bin into `out`, which has them all. The last vector may overlap the one
    before it, and computes the same. */
 MLUOP_INLINE void pool_bin(const struct roi_pool_args *a, const struct bin_taps *taps,
-                           struct range channels, int64_t head, struct ahead *ahead, int is_half,
-                           int to_half, void *out) {
+                           struct range channels, int64_t head, struct row_prefetch *prefetch,
+                           int is_half, int to_half, void *out) {
   int64_t c = channels.begin;
   for (; c + SUMS * VL <= channels.end; c += SUMS * VL) {
-    if (ahead != NULL && a->plan.look_ahead) {
+    if (prefetch != NULL && a->plan.prefetch_rows) {
       if (head == 0) {
-        pool_vectors(a, taps, c, SUMS, 0, ahead, is_half, to_half, out);
+        pool_vectors(a, taps, c, SUMS, 0, prefetch, is_half, to_half, out);
       } else {
-        pool_vectors(a, taps, c, SUMS, head, ahead, is_half, to_half, out);
+        pool_vectors(a, taps, c, SUMS, head, prefetch, is_half, to_half, out);
       }
     } else if (head == 0) {
       pool_vectors(a, taps, c, SUMS, 0, NULL, is_half, to_half, out);
@@ -129,7 +129,7 @@ MLUOP_INLINE struct range channels_of(const struct roi_pool_args *a, int64_t par
 MLUOP_INLINE void forward(const struct roi_pool_args *a, int64_t begin, int64_t end, void *scratch,
                           int is_half) {
   struct bin_taps taps;
-  struct ahead ahead = {.strip = -1};
+  struct row_prefetch prefetch = {.strip = -1};
   float *sums = place_taps(a, scratch, 1, &taps);
   const int64_t head = head_of(a, is_half), element = is_half ? 2 : 4;
   for (int64_t item = begin; item < end; item++) {
@@ -139,16 +139,16 @@ MLUOP_INLINE void forward(const struct roi_pool_args *a, int64_t begin, int64_t 
     char *out = (char *)a->data.output + a->memory.bins[bin].index * a->shape.C * element;
     if (!a->plan.stream) prefetch_output(out + channels.begin * element, count * element);
     describe_bin(a, bin, 0, &taps);
-    if (a->plan.look_ahead) look_ahead(a, bin, &taps, &ahead);
+    if (a->plan.prefetch_rows) next_rows(a, bin, &taps, &prefetch);
     const int large = taps.rows * taps.cols > LARGE_BIN;
     if (!large && !a->plan.stream) {
-      pool_bin(a, &taps, channels, head, &ahead, is_half, is_half, out);
+      pool_bin(a, &taps, channels, head, &prefetch, is_half, is_half, out);
       continue;
     }
     if (large) {
       pool_large(a, &taps, channels, head, is_half, sums, sums + a->shape.C);
     } else {
-      pool_bin(a, &taps, channels, head, &ahead, is_half, 0, sums);
+      pool_bin(a, &taps, channels, head, &prefetch, is_half, 0, sums);
     }
     store_sums(a, sums, channels, is_half, out);
   }

@@ -65,46 +65,46 @@ struct roi_pool_slopes {
 };
 
 struct roi_pool_tiles {
-  int shift_h, shift_w;          /* a tile has 2^shift_h rows and 2^shift_w columns */
-  int64_t down, across, count;   /* tiles of an image, and of all */
-  size_t buffer_bytes;           /* for the sums of a tile, unless they are in place */
-  int64_t lists;                 /* one for each tile, then one for each image */
-  int64_t max_tiles;             /* that one bin is in the lists of; less than 2^16 */
-  int64_t max_entries;           /* of all lists: max_tiles falls until they suffice */
-  struct roi_pool_box *boxes;    /* of `bins`, for a kernel of the caller; else they have samples */
-  int64_t chunk, chunks;         /* bins are put into lists by chunks of so many, in parallel */
-  struct roi_pool_place *places; /* of `bins` */
-  uint32_t *next;                /* [chunks][lists]: where the next entry of a chunk goes */
-  uint32_t *starts;              /* list t is entries[starts[t]] to entries[starts[t + 1]] */
-  uint32_t *entries;             /* places in `bins`, in their order */
-  uint32_t *chunk_slopes;        /* [chunks]: how many, and then the first */
+  int shift_h, shift_w;        /* a tile has 2^shift_h rows and 2^shift_w columns */
+  int64_t down, across, count; /* tiles of an image, and of all */
+  size_t buffer_bytes;         /* for the sums of a tile, unless they are in place */
+  int64_t lists;               /* one for each tile, then one for each image */
+  int64_t max_tiles;           /* that one bin is in the lists of; less than 2^16 */
+  int64_t max_entries;         /* of all lists: max_tiles falls until they suffice */
+  struct roi_pool_box *boxes;  /* of `bins`, for a kernel of the caller; else they have samples */
+  int64_t chunk, chunks;       /* bins per chunk, of which several are put into lists in parallel */
+  struct roi_pool_place *places;  /* of `bins` */
+  uint32_t *next;                 /* [chunks][lists]: where the next entry of a chunk goes */
+  uint32_t *starts;               /* list t is entries[starts[t]] to entries[starts[t + 1]] */
+  uint32_t *entries;              /* places in `bins`, in their order */
+  uint32_t *chunk_slopes;         /* [chunks]: how many, and then the first */
   struct roi_pool_slopes *slopes; /* of a bin and a tile, as in the place of the bin */
 };
 
 /* A tile takes bins by batches, and sorts what they do by pixel. */
 enum {
   ROI_POOL_BATCH_BINS = 256,
-  ROI_POOL_BATCH_VISITS = 8192,
+  ROI_POOL_BATCH_CONTRIBUTIONS = 8192,
   ROI_POOL_BATCH_TAPS = 4096 /* and those of one bin more */
 };
 
 /* A bin, by its number in the batch, touches a pixel: factors of its gradient for grad_input, and
    of gradient times pixel for the slopes. */
-struct roi_pool_visit {
+struct roi_pool_contribution {
   uint32_t bin;
   float weight, x, y;
 };
 
 struct roi_pool_batch {
   float slopes[ROI_POOL_BATCH_BINS][2][16]; /* along x and y, a vector of sums each */
-  struct roi_pool_visit visits[ROI_POOL_BATCH_VISITS];
+  struct roi_pool_contribution contributions[ROI_POOL_BATCH_CONTRIBUTIONS];
   struct {
     const struct roi_pool_tap *row, *col;
     int64_t rows, cols;
     int64_t gradient; /* its first element in grad_output */
     uint32_t entry;   /* its place in all bins */
   } bins[ROI_POOL_BATCH_BINS];
-  uint32_t starts[ROI_POOL_TILE_PIXELS + 2]; /* of the visits of each pixel */
+  uint32_t starts[ROI_POOL_TILE_PIXELS + 2]; /* of the contributions of each pixel */
   int64_t bin_count, visit_count, tap_count;
   struct roi_pool_tap *taps;
 };
@@ -135,7 +135,7 @@ struct roi_pool_plan {
   int in_place;     /* grad_input is cleared first, and its tiles are added to it */
   int dense;        /* tiles are cleared as a whole, not the pixels that are touched */
   int64_t parts, part_channels;   /* forward: the channels of a bin are shared out */
-  int look_ahead;                 /* bins need the whole map: forward prefetches its rows */
+  int prefetch_rows;              /* bins need the whole map: forward prefetches its rows */
   double bin_pixels;              /* that a bin reads, on average and roughly */
   double bin_work;                /* the same without RoIs outside the map, which take no time */
   int64_t max_taps_h, max_taps_w; /* of one bin, of a size of at most ... */

@@ -177,16 +177,16 @@ static void estimate_bins(struct roi_pool_args *args) {
    the caches, and prefetching costs what it saves. */
 static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   const double map = (double)(args->shape.N * args->shape.H * args->shape.W);
-  const double bins = (double)mluop_roi_pool_bins(args), visits = args->plan.bin_work * bins;
-  double pixels = bins + (visits < map ? visits : map);
+  const double bins = (double)mluop_roi_pool_bins(args), contributions = args->plan.bin_work * bins;
+  double pixels = bins + (contributions < map ? contributions : map);
   if (args->data.grad_input != NULL) pixels += map;
   const int64_t bytes = (int64_t)pixels * args->shape.C * (args->shape.is_half ? 2 : 4);
   const int large = mluop_exceeds_caches(handle, bytes);
   args->plan.stream = large && !args->shape.is_half;
   args->plan.in_place =
       args->data.grad_input != NULL && !large && !args->shape.is_half && args->shape.C >= 16;
-  args->plan.look_ahead = large && args->data.output != NULL && args->memory.keys != NULL &&
-                          args->plan.bin_work < MANY_PIXELS && visits > 2.0 * map;
+  args->plan.prefetch_rows = large && args->data.output != NULL && args->memory.keys != NULL &&
+                             args->plan.bin_work < MANY_PIXELS && contributions > 2.0 * map;
 }
 
 /* Hands out the memory, finds the bins and puts them in order. */
@@ -247,7 +247,7 @@ static void run(mluOpHandle_t handle, const struct roi_pool_args *args, mluop_ke
   const int64_t threads = mluop_num_threads(handle);
   const int64_t cost = mluop_roi_pool_bin_cost(args) / parts;
   int64_t grain = mluop_roi_pool_grain(cost);
-  if (args->plan.look_ahead) {
+  if (args->plan.prefetch_rows) {
     grain = mluop_max(grain, items / (3 * threads));
   } else if (grain < items) {
     grain = mluop_max(1, mluop_min(grain, items / (16 * threads)));

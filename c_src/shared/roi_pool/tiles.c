@@ -12,10 +12,10 @@ enum { MAX_TILES = 16, FEW_ENTRIES = 1 << 15 };
 
 /* So many bins for each pixel of the map are many, so many are too many to round their sum each
    time; a bin of so many pixels is large. */
-static const double many_visits = 2.0, too_many_visits = 256.0, large_bin = 1024.0;
+static const double many_contributions = 2.0, too_many_contributions = 256.0, large_bin = 1024.0;
 
-/* Of so few channels a visit to a pixel costs less than to sort it. */
-enum { FEW_CHANNELS = 128 };
+/* Of so few channels a contribution to a pixel costs less than to sort it. */
+enum { SMALL_CHANNELS = 128 };
 
 /* All lists together have up to so many entries for each bin, one more for so many channels of its
    gradient, and as many as never matter: then their memory is of the size of the tensors. */
@@ -131,9 +131,9 @@ static void clear(mluOpHandle_t handle, const struct roi_pool_args *args) {
 }
 
 /* How many bins touch a pixel, on average and roughly. */
-static double visits_per_pixel(const struct roi_pool_args *args) {
-  const double visits = args->plan.bin_pixels * (double)mluop_roi_pool_bins(args);
-  return visits / (double)(args->shape.N * args->shape.H * args->shape.W);
+static double contributions_per_pixel(const struct roi_pool_args *args) {
+  const double contributions = args->plan.bin_pixels * (double)mluop_roi_pool_bins(args);
+  return contributions / (double)(args->shape.N * args->shape.H * args->shape.W);
 }
 
 /* Whether enough bins touch a pixel for it to pay to sort by pixel what they do. Large bins are
@@ -141,9 +141,10 @@ static double visits_per_pixel(const struct roi_pool_args *args) {
 static bool worth_sorting(const void *vargs, mluOpHandle_t machine) {
   (void)machine;
   const struct roi_pool_args *args = vargs;
-  const double visits = visits_per_pixel(args);
-  if (args->data.offset == NULL || args->shape.C < FEW_CHANNELS) return visits >= too_many_visits;
-  return visits >= many_visits || args->plan.bin_pixels >= large_bin;
+  const double contributions = contributions_per_pixel(args);
+  if (args->data.offset == NULL || args->shape.C < SMALL_CHANNELS)
+    return contributions >= too_many_contributions;
+  return contributions >= many_contributions || args->plan.bin_pixels >= large_bin;
 }
 
 /* Bins may crowd together on a few tiles: the blocks are small, if there is work for two. */
@@ -151,7 +152,7 @@ static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *jo
   struct roi_pool_args *args = vargs;
   const struct roi_pool_shape *shape = &args->shape;
   const int64_t items = args->tiles.count, shares = 16 * (int64_t)mluop_num_threads(machine);
-  args->plan.dense = args->plan.in_place || visits_per_pixel(args) >= 1.0;
+  args->plan.dense = args->plan.in_place || contributions_per_pixel(args) >= 1.0;
   int64_t cost = mluop_roi_pool_bins(args) * mluop_roi_pool_bin_cost(args);
   if (!args->plan.in_place) cost += shape->N * shape->H * shape->W * shape->C / 16;
   int64_t grain = mluop_roi_pool_grain(cost / items);
@@ -167,7 +168,8 @@ static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *jo
 /* Few bins mostly wait for memory: in two jobs their work is shared out better. */
 static void plan_bins(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct roi_pool_args *args = vargs;
-  if (visits_per_pixel(args) < 1.0 && args->shape.C >= FEW_CHANNELS) args->tiles.slopes = NULL;
+  if (contributions_per_pixel(args) < 1.0 && args->shape.C >= SMALL_CHANNELS)
+    args->tiles.slopes = NULL;
   plan_pixels(vargs, machine, job);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_CARAFE_CHUNK_H_
-#define MLUOP_FAMILIES_CARAFE_CHUNK_H_
+#ifndef MLUOP_FAMILIES_CARAFE_SLICE_H_
+#define MLUOP_FAMILIES_CARAFE_SLICE_H_
 
-/* PACK: a chunk is up to 4 of the pixels under a window, for the windows of a segment, and one
+/* PACK: a slice is up to 4 of the pixels under a window, for the windows of a segment, and one
    group. Its gradients and weights are read where they are, if they are whole vectors of floats,
    or else packed into a buffer of such. */
 
@@ -16,7 +16,7 @@ struct pixels {
   int64_t step, offset[CARAFE_TILE];
 };
 
-struct chunk {
+struct slice {
   struct carafe_span centres; /* of the segment */
   int64_t first;              /* the first pixel of all, and of the others ... */
   int64_t offset[CARAFE_TILE];
@@ -25,18 +25,18 @@ struct chunk {
   struct pixels grads;
 };
 
-static struct chunk chunk_at(const struct map_strip *s, struct carafe_span centres, int64_t group,
+static struct slice slice_at(const struct map_strip *s, struct carafe_span centres, int64_t group,
                              int64_t number) {
   const struct carafe_shape *a = &s->args->shape;
-  struct chunk c = {.centres = centres, .first = pixel_of(s, centres.begin), .group = group};
-  c.pixels = pixels_of_chunk(a, number, c.offset);
+  struct slice c = {.centres = centres, .first = pixel_of(s, centres.begin), .group = group};
+  c.pixels = pixels_of_slice(a, number, c.offset);
   if (a->S > 1) return c;
   for (int e = 0; e < CARAFE_TILE; e++) c.offset[e] = e;
   return c;
 }
 
 /* The tile that begins at window `j`, before `end`. Windows of one tap do not overlap. */
-static enum tile_kind tile_at(const struct map_strip *s, const struct chunk *c, int64_t j,
+static enum tile_kind tile_at(const struct map_strip *s, const struct slice *c, int64_t j,
                               int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   return a->S == 1 && a->K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS : tile_of(c->pixels);
@@ -45,7 +45,7 @@ static enum tile_kind tile_at(const struct map_strip *s, const struct chunk *c, 
 /* From a tile to the next one, in windows. */
 static int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? CARAFE_TILE : 1; }
 
-/* What the tiles of a chunk work on: some rows of their windows, of these the columns [begin, end)
+/* What the tiles of a slice work on: some rows of their windows, of these the columns [begin, end)
    from the first pixel's first tap on, and one part of the channels. */
 struct pixel_tile {
   const float *grad[CARAFE_TILE];
@@ -59,7 +59,7 @@ struct pixel_tile {
   struct prefetch *prefetch;
 };
 
-static struct pixel_tile first_tile(struct map_strip *s, const struct chunk *c, float *ring,
+static struct pixel_tile first_tile(struct map_strip *s, const struct slice *c, float *ring,
                                     int64_t row_floats, struct carafe_span rows, int64_t part) {
   const int64_t slots = carafe_slots(&s->args->shape), padded = carafe_padded(s->args->plan.part);
   return (struct pixel_tile){.ring = ring + part * slots * row_floats + c->group * padded,
@@ -74,7 +74,7 @@ static struct pixel_tile first_tile(struct map_strip *s, const struct chunk *c, 
 }
 
 /* The tile that begins at window `j`. */
-static void place_tile(struct pixel_tile *t, const struct chunk *c, const struct pixels *taps,
+static void place_tile(struct pixel_tile *t, const struct slice *c, const struct pixels *taps,
                        int64_t j, int64_t channel, int64_t tap) {
   const int64_t i = j - c->centres.begin;
   for (int e = 0; e < CARAFE_TILE; e++) {
@@ -83,8 +83,8 @@ static void place_tile(struct pixel_tile *t, const struct chunk *c, const struct
   }
 }
 
-/* Where `length` elements of each pixel of a chunk are in a tensor of as many for each group. */
-static struct pixels pixels_in(const struct map_strip *s, const struct chunk *c, const void *tensor,
+/* Where `length` elements of each pixel of a slice are in a tensor of as many for each group. */
+static struct pixels pixels_in(const struct map_strip *s, const struct slice *c, const void *tensor,
                                int64_t length) {
   const struct carafe_shape *a = &s->args->shape;
   struct pixels p = {.step = a->S * a->G * length};
@@ -94,7 +94,7 @@ static struct pixels pixels_in(const struct map_strip *s, const struct chunk *c,
 }
 
 /* The same in a buffer, where `length` elements of each stand side by side. */
-static struct pixels pixels_of_buffer(const struct map_strip *s, const struct chunk *c,
+static struct pixels pixels_of_buffer(const struct map_strip *s, const struct slice *c,
                                       float *buffer, int64_t length) {
   const int64_t pixels = s->args->shape.S > 1 ? c->pixels : 1;
   struct pixels p = {.at = buffer, .step = pixels * length};
@@ -104,7 +104,7 @@ static struct pixels pixels_of_buffer(const struct map_strip *s, const struct ch
 
 /* `length` elements of each pixel of a tensor, as floats: where they are if that is so `in_place`,
    or else in `buffer`, padded to whole vectors. */
-static struct pixels pack_pixels(const struct map_strip *s, const struct chunk *c,
+static struct pixels pack_pixels(const struct map_strip *s, const struct slice *c,
                                  const void *tensor, int64_t length, int in_place, float *buffer) {
   const struct carafe_shape *a = &s->args->shape;
   if (in_place) return pixels_in(s, c, tensor, length);
@@ -119,4 +119,4 @@ static struct pixels pack_pixels(const struct map_strip *s, const struct chunk *
   return to;
 }
 
-#endif /* MLUOP_FAMILIES_CARAFE_CHUNK_H_ */
+#endif /* MLUOP_FAMILIES_CARAFE_SLICE_H_ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_SHARED_ROI_POOL_AHEAD_H_
-#define MLUOP_SHARED_ROI_POOL_AHEAD_H_
+#ifndef MLUOP_SHARED_ROI_POOL_ROW_PREFETCH_H_
+#define MLUOP_SHARED_ROI_POOL_ROW_PREFETCH_H_
 
 /* Prefetching of a map that does not fit into the caches and of which bins, in the order of blocks,
    need every pixel: row by row through the strip of the present bin, some rows ahead of it, a few
@@ -14,47 +14,47 @@ enum { SUMS = VL == 16 ? 16 : 8, LINES = SUMS * VL >= 64 ? SUMS * VL / 64 : 1 };
 
 enum { ROWS_AHEAD = 16 };
 
-struct ahead {
+struct row_prefetch {
   const char *next, *end; /* of the lines to prefetch with the present bin */
   int64_t strip, row;     /* where they are: strip of which image, row of the map */
   int64_t done;           /* bytes of that row of the strip */
 };
 
 /* The lines for the bin `item`. */
-static inline void look_ahead(const struct roi_pool_args *a, int64_t item,
-                              const struct bin_taps *taps, struct ahead *ahead) {
+static inline void next_rows(const struct roi_pool_args *a, int64_t item,
+                             const struct bin_taps *taps, struct row_prefetch *prefetch) {
   const struct roi_pool_bin *bin = &a->memory.bins[item];
   const int shift = a->blocks.shift, strip_shift = shift + a->blocks.strip_shift;
   const int64_t row = middle_pixel(bin->y, taps->roi->bin_h, a->shape.H) >> shift << shift;
   const int64_t in_image = middle_pixel(bin->x, taps->roi->bin_w, a->shape.W) >> strip_shift;
   const int64_t strip = taps->roi->image * a->blocks.strips + in_image;
-  if (strip != ahead->strip || row > ahead->row) {
-    *ahead = (struct ahead){.strip = strip, .row = row};
+  if (strip != prefetch->strip || row > prefetch->row) {
+    *prefetch = (struct row_prefetch){.strip = strip, .row = row};
   }
   const int64_t last = row + ROWS_AHEAD < a->shape.H ? row + ROWS_AHEAD : a->shape.H;
-  if (ahead->row >= last) {
-    ahead->next = ahead->end = a->data.input;
+  if (prefetch->row >= last) {
+    prefetch->next = prefetch->end = a->data.input;
     return;
   }
   const int64_t element = a->shape.is_half ? 2 : 4, begin = in_image << strip_shift;
   const int64_t end = begin + (INT64_C(1) << strip_shift);
   const int64_t width = ((end < a->shape.W ? end : a->shape.W) - begin) * a->shape.C * element;
-  const int64_t pixel = (taps->roi->image * a->shape.H + ahead->row) * a->shape.W + begin;
+  const int64_t pixel = (taps->roi->image * a->shape.H + prefetch->row) * a->shape.W + begin;
   const int64_t steps = taps->rows * taps->cols * (a->shape.C / (SUMS * VL));
-  const int64_t left = width - ahead->done;
+  const int64_t left = width - prefetch->done;
   const int64_t bytes = steps * LINES * 64 < left ? steps * LINES * 64 : left;
-  ahead->next = (const char *)a->data.input + pixel * a->shape.C * element + ahead->done;
-  ahead->end = ahead->next + bytes;
-  ahead->done += bytes;
-  if (ahead->done == width) {
-    ahead->row++;
-    ahead->done = 0;
+  prefetch->next = (const char *)a->data.input + pixel * a->shape.C * element + prefetch->done;
+  prefetch->end = prefetch->next + bytes;
+  prefetch->done += bytes;
+  if (prefetch->done == width) {
+    prefetch->row++;
+    prefetch->done = 0;
   }
 }
 
-MLUOP_INLINE void prefetch_ahead(struct ahead *ahead) {
-  for (int k = 0; k < LINES; k++) mluop_prefetch(ahead->next + k * 64);
-  if (ahead->next + LINES * 64 < ahead->end) ahead->next += LINES * 64;
+MLUOP_INLINE void prefetch_row_lines(struct row_prefetch *prefetch) {
+  for (int k = 0; k < LINES; k++) mluop_prefetch(prefetch->next + k * 64);
+  if (prefetch->next + LINES * 64 < prefetch->end) prefetch->next += LINES * 64;
 }
 
-#endif /* MLUOP_SHARED_ROI_POOL_AHEAD_H_ */
+#endif /* MLUOP_SHARED_ROI_POOL_ROW_PREFETCH_H_ */
