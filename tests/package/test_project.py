@@ -24,6 +24,12 @@ def test_the_citation_is_of_this_version() -> None:
     assert f"  - name: {PROJECT['authors'][0]['name']}" in lines
 
 
+def test_every_extra_is_in_the_documentation() -> None:
+    """Those of users in docs/install.md, those of developers beside the commands."""
+    told = set(re.findall(r"^\| `\.\[(\w+)\]` \|", read("docs/install.md"), re.MULTILINE))
+    assert told | {"dev", "models"} == set(PROJECT["optional-dependencies"])
+
+
 def test_addresses_of_the_project_are_the_same_everywhere() -> None:
     for name in ("SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml"):
         assert f"{URLS['Repository']}/security/advisories/new" in read(name)
