@@ -90,7 +90,7 @@ def value_at_step(x: Array, boxes: Array, pool_size: int, steps: Array) -> Array
     return np.where(inside, value, np.float32(0))
 
 
-@pytest.mark.parametrize("pool_size", [4096, 4097, 7000])
+@pytest.mark.parametrize("pool_size", [4096, 4097])
 def test_points_of_many_steps_have_the_same_bits(
     handle: pymluops.Handle, rng: np.random.Generator, pool_size: int
 ) -> None:
@@ -107,7 +107,7 @@ def test_points_of_many_steps_have_the_same_bits(
         assert np.array_equal(output, reference.border_align_forward(x, boxes, pool_size)[0])
 
 
-@pytest.mark.parametrize("pool_size", [4096, 4097, 9000])
+@pytest.mark.parametrize("pool_size", [4096, 9000])
 def test_many_steps(handle: pymluops.Handle, rng: np.random.Generator, pool_size: int) -> None:
     """Up to 4096 every step counts; beyond, the chosen one reaches the maximum up to rounding."""
     x = rng.standard_normal((1, 2, 5, 8)).astype(np.float32)

@@ -6,7 +6,6 @@ README.md describes the tables that these cases are read from.
 
 from __future__ import annotations
 
-import copy
 import re
 from dataclasses import dataclass, field
 
@@ -84,7 +83,14 @@ class Table:
 
 def merge(base: dict, changes: list[dict]) -> dict:
     """Apply changes to a copy of the base call; two changes must not set the same thing."""
-    call = copy.deepcopy(base)
+    # Settings are replaced and never changed: what holds them is copied, two levels deep.
+    call = {
+        group: {
+            name: dict(value) if group in ("tensors", "objects") else value
+            for name, value in settings.items()
+        }
+        for group, settings in base.items()
+    }
     seen: set[tuple[str, str]] = set()
     for change in changes:
         for name, settings in change.items():

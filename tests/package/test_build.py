@@ -214,6 +214,7 @@ for library in sys.argv[1:]:
 # ------------------------------------------------------------------------------- installation
 
 
+@pytest.mark.slow
 def test_static_libraries_of_clang_name_their_openmp(tmp_path: Path) -> None:
     """Flags of one compiler are of no use to another; and ours give no warning there."""
     configured(tmp_path, CMAKE_C_COMPILER=tool("clang"), BUILD_SHARED_LIBS="OFF")

@@ -61,7 +61,11 @@ def test_memory_formats(case: Case) -> None:
 def test_opcheck(case: Case) -> None:
     args = in_double(case)
     name, operator_args = case.operator(*args)
-    torch.library.opcheck(getattr(torch.ops.pymluops, name).default, operator_args)
+    # Tracing, which takes most of the time, is the same for every dtype: test_torch_dispatcher.py.
+    utils = ("test_schema", "test_autograd_registration", "test_faketensor")
+    torch.library.opcheck(
+        getattr(torch.ops.pymluops, name).default, operator_args, test_utils=utils
+    )
 
 
 @EACH_OPERATOR

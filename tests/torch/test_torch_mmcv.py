@@ -9,7 +9,7 @@ import torch
 from installed_mmcv import theirs
 from torch import Tensor, nn
 from torch_case import Case
-from torch_families import CASES, MODULES
+from torch_families import CASES, FAMILIES, MODULES, of_family
 
 import pymluops.torch as ours
 from pymluops.torch import mmcv_backend
@@ -116,7 +116,13 @@ def test_channels_last_stays_so_in_mmcv(name: str) -> None:
     torch.testing.assert_close(result, its(first, *others), rtol=1e-5, atol=1e-6)
 
 
-@EACH_MODULE
+# Of each family the first every day, as compiling takes long.
+FIRST = {next(iter(of_family(family).MODULES), "") for family in FAMILIES}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in FIRST)) for n in MODULES]
+)
 def test_mmcv_compiles_without_graph_breaks(name: str) -> None:
     _, its = make(name, 10)
     inputs = MODULES[name][1]
