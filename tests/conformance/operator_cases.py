@@ -86,7 +86,7 @@ def merge(base: dict, changes: list[dict]) -> dict:
     # Settings are replaced and never changed: what holds them is copied, two levels deep.
     call = {
         group: {
-            name: dict(value) if group in ("tensors", "objects") else value
+            name: dict(value) if isinstance(value, dict) else value
             for name, value in settings.items()
         }
         for group, settings in base.items()
