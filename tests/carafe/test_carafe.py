@@ -148,13 +148,16 @@ def test_neighbours_at_both_sides_of_a_map(
 
 
 # Groups that share vectors: of 1, 2, 4 or 8 lanes, filled or not, whole vectors of them and parts.
+SHARED = [
+    (
+        Shape(1, 3, 5, c, (1, 3, 5, 7)[c % 4], g, (1, 2, 3, 4, 5)[(c + g) % 5]),
+        DTYPES[(row + column) % 2],
+    )
+    for row, c in enumerate((1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16))
+    for column, g in enumerate((2, 3, 5, 9, 17, 64))
+]
 # More of them than a thread takes at once; long sums; windows that are cut by every side.
 GROUPED = [
-    *(
-        Shape(1, 3, 5, c, (1, 3, 5, 7)[c % 4], g, (1, 2, 3, 4, 5)[(c + g) % 5])
-        for c in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16)
-        for g in (2, 3, 5, 9, 17, 64)
-    ),
     *(Shape(1, 9, 20, c, 5, 19, s) for c in (1, 2, 3, 4, 6, 8, 12, 16) for s in (1, 2)),
     *(Shape(2, 4, 6, c, 3, 300 // c, 2) for c in (1, 3, 4, 7, 8, 11, 16)),
     *(Shape(1, 14, 17, c, 13, 7, s) for c in (1, 2, 3, 7, 9, 16) for s in (1, 3)),
@@ -164,8 +167,9 @@ GROUPED = [
 ]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", GROUPED, ids=repr)
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [*SHARED, *((shape, dtype) for shape in GROUPED for dtype in DTYPES)]
+)
 def test_groups_of_few_channels_match_the_reference(
     shape: Shape, dtype: Any, rng: Rng, handle: pymluops.Handle, for_each_thread_count: Any
 ) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pymluops as p
 import guard
 
-SECONDS = 0.2
+SECONDS = 0.1
 
 def array(values, dtype=np.float32):
     return guard.ending(np.ascontiguousarray(values, dtype))
