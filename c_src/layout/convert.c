@@ -102,6 +102,17 @@ MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image
   }
 }
 
+/* On their own, or the compiler has too few registers left for their loops. */
+__attribute__((noinline)) static void convert_halves(const struct layout_args *a,
+                                                     const struct image_tile *t) {
+  convert_strips(a, t, 2);
+}
+
+__attribute__((noinline)) static void convert_floats(const struct layout_args *a,
+                                                     const struct image_tile *t) {
+  convert_strips(a, t, 4);
+}
+
 /* Crowded rows where a vector is a line: each is read once, so that it does not matter if it is
    pushed out. Of two lines of a row, so that those of the columns are not. */
 MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct image_tile *t) {
@@ -221,7 +232,7 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_tile *
   } else if (wide && squares) {
     convert_squares(a, t);
   } else if (a->rows >= vector && a->columns >= run) {
-    convert_strips(a, t, size);
+    (size == 2 ? convert_halves : convert_floats)(a, t);
   } else if (a->rows >= run && a->columns >= vector) {
     convert_few_rows(a, t, size);
   } else {
