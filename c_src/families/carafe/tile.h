@@ -134,18 +134,25 @@ MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vec
   }
 }
 
-MLUOP_INLINE void sum_vectors(struct tiles *t, int vectors, int pixels, int neighbours) {
-  if (vectors == 1) sum_tiles(t, pixels, neighbours, 1);
-  if (vectors == 2) sum_tiles(t, pixels, neighbours, 2);
-  if (VECTORS > 2 && vectors == 3) sum_tiles(t, pixels, neighbours, 3);
-  if (VECTORS > 3 && vectors == 4) sum_tiles(t, pixels, neighbours, 4);
-}
+/* In functions of their own: one with all tiles takes compilers long. */
+#define TILES(kind, pixels, neighbours)                                            \
+  static __attribute__((noinline)) void sum_##kind(struct tiles *t, int vectors) { \
+    if (vectors == 1) sum_tiles(t, pixels, neighbours, 1);                         \
+    if (vectors == 2) sum_tiles(t, pixels, neighbours, 2);                         \
+    if (VECTORS > 2 && vectors == 3) sum_tiles(t, pixels, neighbours, 3);          \
+    if (VECTORS > 3 && vectors == 4) sum_tiles(t, pixels, neighbours, 4);          \
+  }
+
+TILES(one, 1, 0)
+TILES(three, 3, 0)
+TILES(four, 4, 0)
+TILES(neighbours, 4, 1)
 
 static void sum_cut(struct tiles *t, enum tile_kind kind, int vectors) {
-  if (kind == ONE) sum_vectors(t, vectors, 1, 0);
-  if (kind == THREE) sum_vectors(t, vectors, 3, 0);
-  if (kind == FOUR) sum_vectors(t, vectors, 4, 0);
-  if (kind == NEIGHBOURS) sum_vectors(t, vectors, 4, 1);
+  if (kind == ONE) sum_one(t, vectors);
+  if (kind == THREE) sum_three(t, vectors);
+  if (kind == FOUR) sum_four(t, vectors);
+  if (kind == NEIGHBOURS) sum_neighbours(t, vectors);
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_TILE_H_ */
