@@ -27,7 +27,7 @@ static void make(struct fuzz *f, enum operator_ operator_) {
   const int deformable = fuzz_range(in, 1, 3), groups = fuzz_range(in, 1, 3);
   room /= deformable * groups;
   const int per_group = fuzz_take(in, 65, &room), c = deformable * groups * per_group;
-  const int h = fuzz_take(in, 17, &room), w = fuzz_take(in, 33, &room), n = fuzz_take(in, 2, &room);
+  const int h = fuzz_take(in, 40, &room), w = fuzz_take(in, 33, &room), n = fuzz_take(in, 2, &room);
   for (int i = 0; i < 4; i++) fuzz_add_int(f, fuzz_range(in, 0, 2));
   for (int i = 0; i < 4; i++) fuzz_add_int(f, fuzz_range(in, 1, 2));
   const int ho = places(h, f->p[PAD] + f->p[PAD + 1], kh, f->p[DILATION], f->p[STRIDE]);
