@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor descriptors: each of a few is set, copied, reset and read back, beside a model of what it
-   should hold. What fails changes nothing. */
+/* A handle, and tensor descriptors: each of a few is set, copied, reset and read back, beside a
+   model of what it should hold. What fails changes nothing. */
 #include <limits.h>
 #include <string.h>
 
@@ -21,6 +21,12 @@ static struct model models[DESCRIPTORS];
 
 static const struct model created = {
     .layout = MLUOP_LAYOUT_ARRAY, .dtype = MLUOP_DTYPE_FLOAT, .mode = 1, .scale = 1};
+
+static mluOpHandle_t handle;
+static struct {
+  int atomics, rounding, threads;
+  cnrtQueue_t queue;
+} handle_model;
 
 /* What a Set is asked for. */
 struct wanted {
@@ -118,6 +124,41 @@ static void set_attributes(struct fuzz_input *in, int at) {
     m->scale = scale;
     m->offset = ~number;
   }
+}
+
+static void set_handle(struct fuzz_input *in) {
+  const int atomics = fuzz_range(in, -1, 4), rounding = fuzz_range(in, -1, 4);
+  const int threads = fuzz_int(in);
+  if (mluOpSetAtomicsMode(handle, (mluOpAtomicsMode_t)atomics) == MLUOP_STATUS_SUCCESS) {
+    FUZZ_CHECK(atomics == 1 || atomics == 2);
+    handle_model.atomics = atomics;
+  }
+  if (mluOpSetQuantizeRoundMode(handle, (mluOpQuantizeRoundMode_t)rounding) ==
+      MLUOP_STATUS_SUCCESS) {
+    FUZZ_CHECK(rounding >= 0 && rounding <= 2);
+    handle_model.rounding = rounding;
+  }
+  if (mluOpCpuSetNumThreads(handle, threads) == MLUOP_STATUS_SUCCESS) {
+    FUZZ_CHECK(threads >= 0);
+    handle_model.threads = threads;
+  }
+  handle_model.queue = (cnrtQueue_t)(uintptr_t)(fuzz_byte(in) << 4); /* never read through */
+  FUZZ_CHECK(mluOpSetQueue(handle, handle_model.queue) == MLUOP_STATUS_SUCCESS);
+  FUZZ_CHECK(mluOpUpdateContextInformation(handle) == MLUOP_STATUS_SUCCESS);
+}
+
+static void check_handle(void) {
+  mluOpAtomicsMode_t atomics;
+  mluOpQuantizeRoundMode_t rounding;
+  cnrtQueue_t queue;
+  int threads;
+  FUZZ_CHECK(mluOpGetAtomicsMode(handle, &atomics) == MLUOP_STATUS_SUCCESS);
+  FUZZ_CHECK(mluOpGetQuantizeRoundMode(handle, &rounding) == MLUOP_STATUS_SUCCESS);
+  FUZZ_CHECK(mluOpGetQueue(handle, &queue) == MLUOP_STATUS_SUCCESS);
+  FUZZ_CHECK(mluOpCpuGetNumThreads(handle, &threads) == MLUOP_STATUS_SUCCESS);
+  FUZZ_CHECK((int)atomics == handle_model.atomics && (int)rounding == handle_model.rounding);
+  FUZZ_CHECK(queue == handle_model.queue);
+  FUZZ_CHECK(threads >= 1 && (handle_model.threads == 0 || threads <= handle_model.threads));
 }
 
 /* All in one call: all of them change, or none. */
@@ -221,6 +262,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const uint32_t life = fuzz_byte(&in);
   mluOpCpuSetLogLevel(MLUOP_CPU_LOG_OFF);
   renew(life & 1);
+  FUZZ_CHECK(mluOpCreate(&handle) == MLUOP_STATUS_SUCCESS);
+  memset(&handle_model, 0, sizeof(handle_model));
+  handle_model.atomics = MLUOP_ATOMICS_NOT_ALLOWED;
   for (int step = 0; step < STEPS && in.left > 0; step++) {
     const int at = fuzz_range(&in, 0, DESCRIPTORS - 1);
     const uint32_t what = fuzz_byte(&in) % 8;
@@ -231,11 +275,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       FUZZ_CHECK(mluOpResetTensorDescriptor(descs[at]) == MLUOP_STATUS_SUCCESS);
       models[at] = created;
     }
+    if (what == 7) set_handle(&in);
+    check_handle();
     for (int i = 0; i < DESCRIPTORS; i++) {
       check_numbers(i);
       check_attributes(i);
     }
   }
+  FUZZ_CHECK(mluOpDestroy(handle) == MLUOP_STATUS_SUCCESS);
   destroy(life & 2, (int)(life >> 2) % DESCRIPTORS);
   return 0;
 }

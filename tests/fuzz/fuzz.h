@@ -12,7 +12,8 @@
    - A call that fails leaves its outputs as they were. A valid one succeeds; made a second time,
      with another pattern, other threads and other cuts, it gives the same bits; and it gives the
      values of the plain loop. No call changes an input.
-   - One call out of eight is captured as a test case, which is read back. */
+   - One call out of eight is captured as a test case, which is read back; another one is made a
+     third time, and ended early. */
 
 #include "input.h"
 #include "mlu_op.h"
@@ -154,6 +155,10 @@ void fuzz_begin_capture(uint32_t choices);
 void fuzz_end_capture(const struct fuzz *f, mluOpStatus_t status, bool empty);
 void fuzz_logged(const char *message); /* by the library */
 extern struct mluop_case_settings fuzz_case_settings;
+
+/* interrupt.c: the call once more, which ends early. */
+void fuzz_interrupt(mluOpHandle_t handle, struct fuzz *f, const struct fuzz_operator *op,
+                    uint32_t choices);
 
 /* wraps.c: how the library's jobs are run. */
 struct fuzz_way {

@@ -14,7 +14,7 @@ struct settings {
   const char *cache;
   struct fuzz_way ways[2];
   int threads[2];
-  bool new_handle, null_handle, logged, captured;
+  bool new_handle, null_handle, logged, captured, interrupted;
   uint32_t values, places;
 };
 
@@ -129,6 +129,7 @@ static void read_settings(struct fuzz_input *in) {
   s->null_handle = flags % 16 == 8; /* if there is a defect at all */
   s->values = fuzz_byte(in);
   s->captured = s->values >> 5 == 7 && strcmp(operator_->name, "mluOpCpuConvertLayout") != 0;
+  s->interrupted = s->values >> 5 == 6;
   s->places = fuzz_byte(in) << 16 | fuzz_byte(in) << 8 | fuzz_byte(in);
   s->places |= s->places << 24;
 }
@@ -198,6 +199,7 @@ static bool untouched_or_zero(const struct fuzz *f) {
 static void check_again(mluOpHandle_t handle, struct fuzz *f) {
   mluOpHandle_t second = settings.new_handle ? new_handle(settings.isa, settings.way) : handle;
   fuzz_keep(f);
+  if (settings.interrupted) fuzz_interrupt(second, f, operator_, settings.ways[1].cuts);
   FUZZ_CHECK(run(second, f, 1) == MLUOP_STATUS_SUCCESS);
   const bool same = fuzz_same(f);
   if (!same) fuzz_equals_kept(f, FUZZ_BITS); /* says where */

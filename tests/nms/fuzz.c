@@ -261,7 +261,9 @@ static mluOpNmsDescriptor_t described(struct fuzz *f) {
 
 static mluOpStatus_t ended(mluOpNmsDescriptor_t desc, mluOpStatus_t status) {
   mluOpDestroyNmsDescriptor(desc);
-  FUZZ_CHECK(status == MLUOP_STATUS_SUCCESS || found[1] == UNSET);
+  /* Where a call has ended early, outputs may hold anything. */
+  FUZZ_CHECK(status == MLUOP_STATUS_SUCCESS || status == MLUOP_STATUS_EXECUTION_FAILED ||
+             found[1] == UNSET);
   return status;
 }
 
