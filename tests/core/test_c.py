@@ -36,7 +36,13 @@ def c_tests(request: pytest.FixtureRequest) -> Path:
     cmake, ninja = (shutil.which(name, path=path) for name in ("cmake", "ninja"))
     assert cmake is not None, "the C tests need CMake: pip install '.[test]'"
     folder = ROOT / "build" / PRESET if PRESET else PIPS
-    # pip's own Ninja may be gone.
+    if not PRESET:
+        # Another version of Ninja may not read the log of pip's, and compile everything again. With
+        # build isolation, pip's may be gone.
+        cache = (folder / "CMakeCache.txt").read_text()
+        pips = re.search(r"^CMAKE_MAKE_PROGRAM:\w+=(.*)$", cache, re.MULTILINE)
+        if pips is not None and Path(pips[1]).exists():
+            ninja = pips[1]
     own = ["-S", ".", "-B", folder, "-DMLUOP_BUILD_TESTS=ON", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
     for arguments in (
         ["--preset", PRESET] if PRESET else own,
