@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/half.h"
+#include "core/internal.h"
 #include "fuzz.h"
 
 /* How far sums may differ, as the contract says of whole tensors; of one element, relative to the
@@ -52,9 +53,12 @@ static bool holds(const struct sums *s, int64_t count, bool half, double scale) 
   return near;
 }
 
+/* As of half; a layout conversion takes others as well. */
+static bool has_two_bytes(const struct fuzz_tensor *t) { return mluop_dtype_size(t->dtype) == 2; }
+
 /* What element i of a tensor should be: as the plain loop has it, or as it was kept. */
 static uint32_t expected_bits(const struct fuzz_tensor *t, const void *kept, int64_t i) {
-  const bool half = t->dtype == MLUOP_DTYPE_HALF;
+  const bool half = has_two_bytes(t);
   if (kept != NULL) return half ? ((const uint16_t *)kept)[i] : ((const uint32_t *)kept)[i];
   const uint32_t plain = ((const uint32_t *)t->plain)[i];
   return half ? mluop_float_to_half(mluop_float_of_bits(plain)) : plain;
@@ -84,7 +88,7 @@ static bool tensor_near(const struct fuzz *f, int tensor, const void *kept) {
 }
 
 static bool tensor_exact(const struct fuzz_tensor *t, int tensor, const void *kept, bool any_nan) {
-  const bool half = t->dtype == MLUOP_DTYPE_HALF;
+  const bool half = has_two_bytes(t);
   for (int64_t i = 0; i < t->count; i++) {
     const uint32_t expected = expected_bits(t, kept, i);
     const uint32_t ours = half ? ((const uint16_t *)t->data)[i] : ((const uint32_t *)t->data)[i];

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/internal.h"
+
 enum { INPUT, OUTPUT };
 
 /* Strides with gaps behind any dim but the last. */
@@ -60,7 +62,7 @@ static void settle(struct fuzz *f) {
   static char was[FUZZ_ARENA_BYTES];
   struct fuzz_tensor *from = &f->t[INPUT], *to = &f->t[OUTPUT];
   if (to->count == 0) return;
-  const int64_t size = to->dtype == MLUOP_DTYPE_HALF ? 2 : 4;
+  const int64_t size = (int64_t)mluop_dtype_size(to->dtype);
   const bool to_nhwc = to->layout == MLUOP_LAYOUT_NHWC;
   memset(was, 0, (size_t)(to->bytes / size));
   for (int64_t i = 0; i < to->count; i++) {
