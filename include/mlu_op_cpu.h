@@ -274,7 +274,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
  *         status is SUCCESS:
  *   - As mluOpNms, up to the data types of boxes and confidence.
  *   - MLUOP_STATUS_BAD_PARAM: output_mode is not 0; boxes has another form; output, labels or
- * scores has another number of dims, then another type or length.
+ *     scores has another number of dims, then another type or length.
  *   - As mluOpNms, from the data type of output on, for all tensors.
  */
 mluOpStatus_t MLUOP_WIN_API
