@@ -3,9 +3,17 @@
    vectors have four floats: parts of a vector are put together, for not a byte past them may be
    touched. */
 
+/* At any address, as halves are also moved two at a time. */
+MLUOP_INLINE float vf_load_one_(const float *p) {
+  float value;
+  memcpy(&value, p, sizeof(value));
+  return value;
+}
+
 MLUOP_INLINE vf vf_load_part(const float *p, int64_t n) {
   if (n == VL) return vf_load(p);
-  return (vf){n > 0 ? p[0] : 0.0f, n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f};
+  return (vf){n > 0 ? vf_load_one_(p) : 0.0f, n > 1 ? vf_load_one_(p + 1) : 0.0f,
+              n > 2 ? vf_load_one_(p + 2) : 0.0f, 0.0f};
 }
 MLUOP_INLINE void vf_store_part(float *p, vf v, int64_t n) {
   float copy[VL];
