@@ -79,8 +79,13 @@ static mluOpTensorDescriptor_t described(const struct fuzz_tensor *t, mluOpDataT
 }
 
 static int64_t reach(const struct fuzz_tensor *t) {
-  int64_t elements = 1;
-  for (int i = 0; i < t->rank; i++) elements += (t->dims[i] - 1) * t->strides[i];
+  int64_t elements = 1, more;
+  for (int i = 0; i < t->rank; i++) {
+    if (__builtin_mul_overflow(t->dims[i] - 1, t->strides[i], &more) ||
+        __builtin_add_overflow(elements, more, &elements)) {
+      return INT64_MAX;
+    }
+  }
   return elements;
 }
 
