@@ -102,7 +102,8 @@ static bool tensor_exact(const struct fuzz_tensor *t, int tensor, const void *ke
 static bool equals(const struct fuzz *f, bool to_kept, enum fuzz_likeness likeness) {
   for (int i = 0; i < f->count; i++) {
     const struct fuzz_tensor *t = &f->t[i];
-    if (t->role != FUZZ_OUTPUT || t->absent) continue;
+    /* Nobody writes to a tensor without a descriptor, whatever its type: see fuzz_same. */
+    if (t->role != FUZZ_OUTPUT || t->absent || t->desc == NULL) continue;
     const void *kept = to_kept ? fuzz_kept(i) : NULL;
     const bool floats = t->dtype == MLUOP_DTYPE_HALF || t->dtype == MLUOP_DTYPE_FLOAT;
     if (floats && likeness == FUZZ_NEAR) {

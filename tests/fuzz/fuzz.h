@@ -65,7 +65,7 @@ struct fuzz {
   bool wild;      /* as `no_plain`, and instruction sets may differ: sums overflow, or not */
   bool any;       /* nothing is known about the status */
   bool mixed;     /* where an infinity is expected there may be a NaN, and the other way round */
-  double scale;   /* the size of the largest terms that are added up */
+  double scale;   /* of terms that may cancel: the largest, or how many */
 };
 
 /* What is the same in results of the plain loop, and on other instruction sets. */

@@ -243,7 +243,7 @@ static void settle(struct fuzz *f) {
   }
   struct fuzz_tensor *scores = &f->t[SCORES];
   if (scores->held > 0) {
-    fuzz_settle(scores, is_given(scores) ? (int64_t)found[1] * 4 : 0, scores->count * 4);
+    fuzz_settle(scores, is_given(scores) ? (int64_t)found[1] * 4 : 0, scores->bytes);
   }
   if (can_select(f)) check_selected(f);
 }
