@@ -168,7 +168,8 @@ static mluOpHandle_t new_handle(const char *isa, const char *way) {
 
 static bool any_empty(const struct fuzz *f) {
   for (int i = 0; i < f->count; i++) {
-    if (!f->t[i].absent && !f->t[i].ignored && f->t[i].count == 0) return true;
+    const struct fuzz_tensor *t = &f->t[i];
+    if (!t->absent && !t->ignored && t->desc != NULL && t->count == 0) return true;
   }
   return false;
 }
