@@ -96,7 +96,7 @@ def _check_fit(function: str, name: str, array: Array, fits: Array, dtype: np.dt
 
 def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
     if isinstance(value, np.ma.MaskedArray):
-        problem = "array of numpy.ma given, expected an array; fill it with .filled() first"
+        problem = "masked array (numpy.ma) given, expected an array; fill it with .filled() first"
         raise bad_type(function, name, problem)
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
@@ -216,7 +216,7 @@ def as_output(
 
 def _writable(function: str, name: str, value: object) -> Array:
     if isinstance(value, np.ma.MaskedArray):
-        raise bad_type(function, name, "array of numpy.ma given, expected a plain array")
+        raise bad_type(function, name, "masked array (numpy.ma) given, expected a plain array")
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     array = None if isinstance(value, list | tuple) else _share(function, name, value, also=())

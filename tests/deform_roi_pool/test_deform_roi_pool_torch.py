@@ -11,12 +11,11 @@ import pytest
 import torch
 from installed_mmcv import theirs
 from torch import Tensor, nn
-from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+from torch_case import assert_empty_gives_zeros, assert_signature, count_in_parts, zeros
 
 import pymluops
 import pymluops.torch as ours
 from pymluops._families.deform_roi_pool import native
-from pymluops.torch import _tensors
 
 ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
 
@@ -25,15 +24,7 @@ ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
 def test_parts_of_the_regions_have_the_same_bits(
     monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
 ) -> None:
-    calls: list[int] = []
-    forward = native.forward
-
-    def counted(features: Tensor, rois: Tensor, *arguments: Any) -> None:
-        calls.append(len(rois))
-        forward(features, rois, *arguments)
-
-    monkeypatch.setattr(native, "forward", counted)
-    monkeypatch.setattr(_tensors, "PART_BYTES", 3 * 20 * 6 * 4 // torch.get_num_threads() + 1)
+    calls = count_in_parts(monkeypatch, native, item=20 * 6 * 4)
     x = torch.randn(2, 20, 9, 8).to(dtype)
     rois = torch.rand(10, 5).mul(8).to(dtype)
     rois[:, 0] = torch.arange(10) % 2

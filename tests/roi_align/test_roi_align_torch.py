@@ -4,17 +4,14 @@
 import copy
 import pickle
 import re
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
-from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+from torch_case import assert_empty_gives_zeros, assert_signature, count_in_parts, zeros
 
 import pymluops
 import pymluops.torch as ours
 from pymluops._families.roi_align import native
-from pymluops.torch import _tensors
 
 EXAMPLE = torch.tensor([[[[1.0, 2, 4, 8], [3, 5, 7, 9], [2, 0, 6, 1]]]])
 BOXES = torch.tensor([[0.0, 0, 0, 4, 2], [0, -2, -2, 1, 1]])
@@ -136,15 +133,7 @@ def test_the_module_describes_and_copies_itself():
 def test_parts_of_the_regions_have_the_same_bits(
     monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    calls: list[int] = []
-    forward = native.forward
-
-    def counted(features: Tensor, rois: Tensor, *arguments: Any) -> None:
-        calls.append(len(rois))
-        forward(features, rois, *arguments)
-
-    monkeypatch.setattr(native, "forward", counted)
-    monkeypatch.setattr(_tensors, "PART_BYTES", 3 * 20 * 6 * 4 // torch.get_num_threads() + 1)
+    calls = count_in_parts(monkeypatch, native, item=20 * 6 * 4)
     x = torch.randn(2, 20, 9, 8, requires_grad=True)
     last = x.detach().to(memory_format=torch.channels_last).requires_grad_()
     rois = torch.rand(10, 5).mul(8)
