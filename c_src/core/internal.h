@@ -22,6 +22,7 @@ struct mluOpContext {
   int isa; /* the instruction set chosen by mluOpCreate: where its variant is in every kernel */
   const char *isa_name;
   int vector_floats; /* in a vector of it */
+  bool isa_is_asked; /* by MLUOP_CPU_ISA: no other one is used, also where it would be faster */
   cnrtQueue_t queue;
   mluOpAtomicsMode_t atomics_mode;
   mluOpQuantizeRoundMode_t round_mode;
@@ -93,6 +94,12 @@ mluOpStatus_t mluop_prepare_descriptor(const char *api, mluOpTensorDescriptor_t 
    environment variable MLUOP_CPU_ISA names. On failure a message has been left. */
 mluOpStatus_t mluop_choose_isa(const char *api, mluOpHandle_t handle);
 
+/* isa.c: the instruction set for a kernel that works on runs of so many floats, 0 for long ones.
+   Where half a vector of the best set holds a run, the next set takes as many steps, and each is
+   cheaper: fewer loads cross a line of the cache, and the compiler has fewer registers to move
+   integers into. */
+int mluop_isa_for_run(mluOpHandle_t handle, int64_t floats);
+
 /* cache.c: the bytes of the last-level cache that a call may count on: half of it, at most 48 MiB.
    The environment variable MLUOP_CPU_CACHE_BYTES takes the place of its size. On failure a message
    has been left. */
@@ -126,6 +133,7 @@ struct mluop_job {
   int64_t count; /* the kernel is called on disjoint ranges that make up [0, count) */
   int64_t grain; /* items that are worth waking a thread for: see mluop_grain */
   enum mluop_schedule schedule;
+  int64_t run;           /* floats that lie side by side: see mluop_isa_for_run */
   int64_t unit;          /* items that are done between two looks at the clock, at first and at
                             least: see mluop_unit; 0: what `grain` says of them */
   size_t scratch_bytes;  /* that each thread needs: see mluop_reserve, which sets what follows */
@@ -181,7 +189,7 @@ typedef bool mluop_condition(const void *args, mluOpHandle_t machine);
 struct mluop_way {
   const char *name;
   mluop_condition *can, *pays; /* NULL: always */
-  /* Sets the plan in `args`, and count, grain, schedule and scratch_bytes of the job. */
+  /* Sets the plan in `args`, and count, grain, schedule, run and scratch_bytes of the job. */
   void (*plan)(void *args, mluOpHandle_t machine, struct mluop_job *job);
   mluop_kernel *const *kernel;
 };

@@ -58,12 +58,23 @@ mluOpStatus_t mluop_choose_isa(const char *api, mluOpHandle_t handle) {
     handle->isa = i;
     handle->isa_name = isas[i].name;
     handle->vector_floats = isas[i].vector_floats;
+    handle->isa_is_asked = wanted != NULL;
     return MLUOP_STATUS_SUCCESS;
   }
   return mluop_fail(
       MLUOP_STATUS_ARCH_MISMATCH, api,
       "MLUOP_CPU_ISA is \"%s\", expected one that this CPU and this build support: %s",
       wanted != NULL ? wanted : "", mluOpCpuGetSupportedIsas());
+}
+
+/* The baseline has vectors of 4, but cannot fuse multiplications and additions. */
+enum { LEAST_VECTOR_FLOATS = 8 };
+
+int mluop_isa_for_run(mluOpHandle_t handle, int64_t floats) {
+  const int next = handle->isa + 1;
+  if (floats == 0 || handle->isa_is_asked || next == ISA_COUNT) return handle->isa;
+  const int next_floats = isas[next].vector_floats;
+  return next_floats >= LEAST_VECTOR_FLOATS && floats <= next_floats ? next : handle->isa;
 }
 
 const char *mluOpCpuGetSupportedIsas(void) {

@@ -67,7 +67,7 @@ static const struct mluop_way *choose(mluOpHandle_t handle, const char *operator
 void mluop_plan(mluOpHandle_t handle, const char *operator_name, const struct mluop_way *ways,
                 void *args, struct mluop_job *job) {
   const struct mluop_way *way = choose(handle, operator_name, ways, args);
-  job->kernel = way->kernel[handle->isa];
   job->args = args;
   way->plan(args, handle, job);
+  job->kernel = way->kernel[mluop_isa_for_run(handle, job->run)];
 }

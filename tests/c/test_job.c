@@ -48,6 +48,29 @@ static void a_share_of_work_takes_twenty_microseconds(void) {
   CHECK_EQ(20000000, mluop_grain(0));
 }
 
+static mluOpHandle_t handle_for(const char *isa) {
+  mluOpHandle_t handle = NULL;
+  setenv("MLUOP_CPU_ISA", isa, 1);
+  OK(mluOpCreate(&handle));
+  unsetenv("MLUOP_CPU_ISA");
+  return handle;
+}
+
+/* AVX2's, and only where nobody has asked for a set. */
+static void short_runs_take_narrower_vectors(void) {
+  mluOpHandle_t handle = handle_for("");
+  const char *const sets = mluOpCpuGetSupportedIsas();
+  const int narrower = strstr(sets, "avx512") != NULL && strstr(sets, "avx2") != NULL;
+  CHECK_EQ(handle->isa + narrower, mluop_isa_for_run(handle, 1));
+  CHECK_EQ(handle->isa + narrower, mluop_isa_for_run(handle, 8));
+  CHECK_EQ(handle->isa, mluop_isa_for_run(handle, 9));
+  CHECK_EQ(handle->isa, mluop_isa_for_run(handle, 0));
+  mluOpHandle_t asked = handle_for(mluOpCpuGetIsaName(handle));
+  CHECK_EQ(handle->isa, mluop_isa_for_run(asked, 1));
+  OK(mluOpDestroy(handle));
+  OK(mluOpDestroy(asked));
+}
+
 /* ------------------------------------------------------------------------------------- ways */
 
 struct question {
@@ -146,11 +169,9 @@ static void a_setting_that_is_too_long_is_refused(void) {
 }
 
 static const struct test tests[] = {
-    TEST(an_arena_measures_what_it_takes),
-    TEST(threads_have_memory_of_their_own),
-    TEST(a_share_of_work_takes_twenty_microseconds),
-    TEST(the_first_way_that_can_and_pays_is_taken),
-    TEST(a_way_is_forced_by_its_name),
+    TEST(an_arena_measures_what_it_takes),           TEST(threads_have_memory_of_their_own),
+    TEST(a_share_of_work_takes_twenty_microseconds), TEST(short_runs_take_narrower_vectors),
+    TEST(the_first_way_that_can_and_pays_is_taken),  TEST(a_way_is_forced_by_its_name),
     TEST(a_setting_that_is_too_long_is_refused),
 };
 

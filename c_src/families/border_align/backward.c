@@ -14,7 +14,7 @@ struct targets {
 };
 
 /* Pixels along the border that points of it lie next to, and for each the weights of the steps. */
-enum { TABLE = 16, MAX_COLUMNS = 2 * TABLE, WORTH_A_TABLE = 8 /* channels */ };
+enum { TABLE = 16, MAX_COLUMNS = 2 * TABLE, WORTH_A_TABLE = 28 /* channels */ };
 
 struct pixel_columns {
   int64_t count;

@@ -65,6 +65,7 @@ static void plan_forward(void *vargs, mluOpHandle_t machine, struct mluop_job *j
   choose_blocks(&args->plan, shape);
   args->plan.stream = args->plan.large && can_stream(shape, args->rows_out, args->argmax_out);
   args->plan.lines = 2;
+  job->run = shape->C;
   job->count = shape->N * shape->K * 4;
   const int64_t cost = BORDER_COST + samples * shape->C * SAMPLE_COST;
   job->grain = mluop_grain(cost);
@@ -87,6 +88,7 @@ static void plan_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job
   const struct border_align_shape *shape = &args->shape;
   choose_blocks(&args->plan, shape);
   args->plan.sums = border_align_sums(shape);
+  job->run = shape->C;
   job->count = shape->N * 4;
   job->grain = mluop_grain(shape->K * (SMALL_BORDER_COST + shape->C * GRADIENT_COST));
   job->schedule = MLUOP_STATIC;
@@ -99,6 +101,7 @@ static void plan_backward(void *vargs, mluOpHandle_t machine, struct mluop_job *
   choose_blocks(&args->plan, shape);
   args->plan.stream = args->plan.large && can_stream(shape, args->map_out, NULL);
   args->plan.lines = 4;
+  job->run = shape->C;
   job->count = 2 * (shape->H + shape->W) * args->plan.blocks * shape->N;
   const int64_t fair = job->count / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(machine));
   const int64_t cost = elements / job->count * GRADIENT_COST;

@@ -188,7 +188,8 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   if (mluop_roi_pool_begin(&call, ROIS, &args, &status)) {
     mluop_roi_pool_run_tiles(handle, &args);
     if (offset != NULL) {
-      mluop_roi_pool_run_bins(handle, &args, deform_roi_pool_grad_offset[handle->isa]);
+      const int isa = mluop_isa_for_run(handle, args.shape.C);
+      mluop_roi_pool_run_bins(handle, &args, deform_roi_pool_grad_offset[isa]);
     }
   }
   mluop_leave_floats(found);

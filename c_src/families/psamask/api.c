@@ -47,7 +47,10 @@ static void run(const struct mluop_call *call, bool forward, const void *source,
   if (row == 0) return;
   const bool distributes = mluop_integer_of(call, "psa_type") == 1;
   const int64_t moved = psamask_moved_bytes(&args, forward);
-  struct mluop_job job = {.kernel = all[forward][distributes][handle->isa],
+  /* Distribute moves square tiles: a large one that is half empty costs more than two small ones.
+   */
+  const int isa = mluop_isa_for_run(handle, forward && distributes ? args.W / 2 + 1 : 0);
+  struct mluop_job job = {.kernel = all[forward][distributes][isa],
                           .args = &args,
                           .count = args.N * args.H * args.W,
                           .grain = mluop_grain(row * (int64_t)sizeof(float) * BYTE_COST),

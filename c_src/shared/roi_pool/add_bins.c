@@ -154,6 +154,10 @@ MLUOP_INLINE void add_channels(const struct roi_pool_args *a, const struct roi_t
   for (; c + 4 * VL <= a->shape.C; c += 4 * VL) {
     add_vectors(a, tile, taps, c, 4, want_slopes, is_half, slopes);
   }
+  if (c + 2 * VL <= a->shape.C) {
+    add_vectors(a, tile, taps, c, 2, want_slopes, is_half, slopes);
+    c += 2 * VL;
+  }
   for (; c + VL <= a->shape.C; c += VL) {
     add_vector(a, tile, taps, c, VL, 1, want_slopes, is_half, slopes);
   }

@@ -277,5 +277,6 @@ void mluop_roi_pool_run_forward(mluOpHandle_t handle, struct roi_pool_args *args
   args->plan.part_channels =
       mluop_div_up(mluop_div_up(args->shape.C, parts), PART_CHANNELS) * PART_CHANNELS;
   args->plan.parts = mluop_div_up(args->shape.C, args->plan.part_channels);
-  run(handle, args, roi_pool_forward[handle->isa], args->plan.parts);
+  const int isa = mluop_isa_for_run(handle, args->shape.C);
+  run(handle, args, roi_pool_forward[isa], args->plan.parts);
 }

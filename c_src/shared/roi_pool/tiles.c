@@ -158,6 +158,7 @@ static void plan_pixels(void *vargs, mluOpHandle_t machine, struct mluop_job *jo
   int64_t grain = mluop_roi_pool_grain(cost / items);
   job->unit = mluop_unit(cost / items * MLUOP_NANOSECOND);
   if (grain < items) grain = mluop_max(1, mluop_min(grain, items / shares));
+  job->run = shape->C;
   job->count = items;
   job->grain = grain;
   job->schedule = MLUOP_OWN_FIRST;
