@@ -24,18 +24,18 @@ ROUNDS = 9
 
 
 def seconds(call: Callable[[], object], batch: float) -> float:
-    """Median time of a call, over rounds of `batch` seconds."""
+    """Median processor time of a call, over rounds of `batch` seconds."""
     for _ in range(3):
         call()
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    repeats = max(1, int(batch / (time.perf_counter() - start)))
+    repeats = max(1, int(batch / (time.process_time() - start)))
     samples = []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(repeats):
             call()
-        samples.append((time.perf_counter() - start) / repeats)
+        samples.append((time.process_time() - start) / repeats)
     return statistics.median(samples)
 
 

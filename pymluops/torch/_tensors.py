@@ -27,6 +27,11 @@ COMPUTE_DTYPES = {
     torch.bfloat16: torch.float32,
     torch.float64: torch.float64,
 }
+#: What each is computed in by operators that do not compute in half.
+WIDE_DTYPES = {
+    given: torch.promote_types(computed, torch.float32)
+    for given, computed in COMPUTE_DTYPES.items()
+}
 #: From this size on, memory is asked for in huge pages. NumPy has the same limit.
 HUGE_BYTES = 1 << 22
 #: What each thread makes of a result before it is converted, so that it is still in a cache.
@@ -108,7 +113,7 @@ def compute_dtype(values: Tensor, coordinates: Tensor) -> torch.dtype:
 
 def wide_dtype(values: Tensor) -> torch.dtype:
     """Return what an operator computes in that does not do so in half."""
-    return torch.promote_types(COMPUTE_DTYPES[values.dtype], torch.float32)
+    return WIDE_DTYPES[values.dtype]
 
 
 def _plain(dtype: torch.dtype) -> str:
@@ -222,7 +227,8 @@ def in_parts(
 def moved(source: Tensor, target: Tensor) -> Tensor:
     """Copy into a tensor. From one memory format to the other, the library is much faster."""
     if source.dtype is target.dtype is not torch.float64 and source.dim() == 4 and _aligned(source):
-        for one, other in ((as_nchw, as_nhwc), (as_nhwc, as_nchw)):
+        formats = (as_nhwc, as_nchw) if _is_nhwc(source) else (as_nchw, as_nhwc)
+        for one, other in (formats, formats[::-1]):
             given, wanted = one(source), other(target)
             if given is not None and wanted is not None:
                 call("mluOpCpuConvertLayout", *given, *wanted)

@@ -4,8 +4,12 @@
 from torch import Tensor
 
 from pymluops._families.masked import reference
+from pymluops.capi import ffi
 from pymluops.torch._double import in_double, is_double
-from pymluops.torch._native_calls import array, call, nchw, rows, workspace
+from pymluops.torch._native_calls import array, call, nchw, rows
+
+# What the library asks for, whatever the tensors: a query would take as long as a small call.
+_WORKSPACE, _WORKSPACE_SIZE = ffi.NULL, 0
 
 
 def im2col(
@@ -22,14 +26,6 @@ def im2col(
         return
     features_args, col_args = nchw(features), array(data_col)
     h_args, w_args = rows(positions)
-    pointer, size = workspace(
-        "mluOpGetMaskedIm2colForwardWorkspaceSize",
-        features_args[0],
-        h_args[0],
-        w_args[0],
-        *kernel_size,
-        col_args[0],
-    )
     call(
         "mluOpMaskedIm2colForward",
         *features_args,
@@ -37,8 +33,8 @@ def im2col(
         *w_args,
         *kernel_size,
         *padding,
-        pointer,
-        size,
+        _WORKSPACE,
+        _WORKSPACE_SIZE,
         *col_args,
     )
 
@@ -51,11 +47,5 @@ def col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
         return
     col_args, image_args = array(col), nchw(image)
     h_args, w_args = rows(positions)
-    pointer, size = workspace(
-        "mluOpGetMaskedCol2imForwardWorkspaceSize",
-        col_args[0],
-        h_args[0],
-        w_args[0],
-        image_args[0],
-    )
-    call("mluOpMaskedCol2imForward", *col_args, *h_args, *w_args, size, pointer, *image_args)
+    room = (_WORKSPACE_SIZE, _WORKSPACE)
+    call("mluOpMaskedCol2imForward", *col_args, *h_args, *w_args, *room, *image_args)

@@ -72,7 +72,8 @@ class _Sites:
     """The positions where a mask is positive: rows and columns, (2, count)."""
 
     def __init__(self, mask: Tensor) -> None:
-        self.positions = torch.nonzero(mask[0] > 0).t().to(torch.int32).contiguous()
+        found = torch.nonzero(mask[0] > 0).t()
+        self.positions = found.to(torch.int32, memory_format=torch.contiguous_format)
         self.count = self.positions.shape[1]
 
     def check_inside(self, shape: tuple[int, ...]) -> None:
