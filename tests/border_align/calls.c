@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls.h"
 
-PLAIN(BorderAlignForward);
-PLAIN(BorderAlignBackward);
-
 enum { BORDER_POOL = 4 };
 
 static void make_border_align(struct call *call, int backward) {
@@ -36,30 +33,7 @@ static mluOpStatus_t border_align_backward(mluOpHandle_t handle, struct call *ca
   return mluOpBorderAlignBackward(handle, DP(0), DP(1), DP(2), BORDER_POOL, DP(3));
 }
 
-static void border_align_values(mluOpHandle_t handle, mluOpDataType_t dtype) {
-  const int n = random_int(1, 2), h = random_int(1, 9), w = random_int(1, 9), k = h * w;
-  const int c = random_channels(), pool = random_int(1, 12);
-  struct twin input = twin_nhwc(dtype, n, h, w, 4 * c), boxes = twin_array(dtype, n, k, 4, 0);
-  struct twin output = twin_nhwc_output(dtype, n, k, 4, c);
-  struct twin argmax = twin_nhwc_output(MLUOP_DTYPE_INT32, n, k, 4, c);
-  struct twin grad = twin_nhwc(dtype, n, k, 4, c);
-  struct twin grad_input = twin_nhwc_output(dtype, n, h, w, 4 * c);
-  twin_set_boxes(&boxes, 4, 1, h, w);
-  OK(mluOpBorderAlignForward(handle, OURS(input), OURS(boxes), pool, OURS(output), OURS(argmax)));
-  OK(plainBorderAlignForward(handle, THEIRS(input), THEIRS(boxes), pool, THEIRS(output),
-                             THEIRS(argmax)));
-  CHECK(twin_same(&output));
-  CHECK(twin_same(&argmax));
-  OK(mluOpBorderAlignBackward(handle, OURS(grad), OURS(boxes), OURS(argmax), pool,
-                              OURS(grad_input)));
-  OK(plainBorderAlignBackward(handle, THEIRS(grad), THEIRS(boxes), THEIRS(argmax), pool,
-                              THEIRS(grad_input)));
-  CHECK(twin_close(&grad_input));
-  TWINS_FREE(&input, &boxes, &output, &argmax, &grad, &grad_input);
-}
-
 const struct family_calls family_border_align = {
     .calls = {{"mluOpBorderAlignForward", make_border_align_forward, border_align_forward},
               {"mluOpBorderAlignBackward", make_border_align_backward, border_align_backward}},
-    .values = {border_align_values},
 };

@@ -63,7 +63,7 @@ static mluOpStatus_t backward(mluOpHandle_t handle, struct fuzz *f) {
 static void plain_forward(struct fuzz *f) { plainBorderAlignForward(NULL, FORWARD(FUZZ_PLAIN)); }
 static void plain_backward(struct fuzz *f) { plainBorderAlignBackward(NULL, BACKWARD(FUZZ_PLAIN)); }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_border_align[] = {
     {"mluOpBorderAlignForward", make_forward, fill, forward, plain_forward, NULL, FUZZ_NUMBERS},
     {"mluOpBorderAlignBackward", make_backward, fill_backward, backward, plain_backward, NULL,
      FUZZ_NEAR},

@@ -11,8 +11,6 @@
 
 MLUOP_FAMILIES(DECLARE)
 
-int hostile_values = 1;
-
 const struct named_family families[] = {MLUOP_FAMILIES(ENTRY){NULL, NULL}};
 
 /* ------------------------------------------------------------------------------- tensors */

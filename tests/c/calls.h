@@ -10,7 +10,6 @@
 
 #include "check.h"
 #include "mlu_op.h"
-#include "twins.h"
 
 enum call_size {
   CALL_TINY, /* the least that does something */
@@ -49,10 +48,8 @@ struct family_calls {
   /* Its own descriptor, if it has one. */
   mluOpStatus_t (*create)(void **object);
   mluOpStatus_t (*destroy)(void *object);
-  /* Both end with an empty entry. */
+  /* Ends with an empty entry. */
   struct call_kind calls[FAMILY_MAX_CALLS + 1];
-  /* Compare results of random calls with those of the plain loops. */
-  void (*values[FAMILY_MAX_CALLS + 1])(mluOpHandle_t handle, mluOpDataType_t dtype);
 };
 
 /* Every family that is built, by its name; ends with NULL. */
@@ -103,9 +100,6 @@ struct spec {
   { MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {a, b, c, d}, 4 }
 #define INDICES(n) \
   { MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, {n}, 1 }
-
-/* Whether random values may be such that arithmetic on them raises exceptions: infinities, NaNs. */
-extern int hostile_values;
 
 /* Adds a tensor of small values: floats in [-1, 1), or zeros for integers. */
 struct tensor *call_add(struct call *call, struct spec spec, int output);

@@ -15,14 +15,16 @@ static void make(struct fuzz *f, bool backward) {
   const mluOpDataType_t dtype = fuzz_dtype(f);
   const int s = fuzz_range(in, 1, 5);
   int64_t room = 2 * fuzz_room(f) / (s * s);
-  const int few = fuzz_range(in, 0, 3) == 3;
-  const int h = fuzz_take(in, 9, &room), w = fuzz_take(in, 33, &room), n = fuzz_take(in, 3, &room);
-  const int most_groups = few ? 2 : room < 20 ? (int)room : 20;
+  const bool many_channels = fuzz_range(in, 0, 3) == 3;
+  const int h = fuzz_take(in, many_channels ? 2 : 9, &room);
+  const int w = fuzz_take(in, many_channels ? 5 : 33, &room), n = fuzz_take(in, 3, &room);
+  const int most_groups = many_channels ? 2 : room < 20 ? (int)room : 20;
   const int groups = fuzz_range(in, 1, most_groups < 1 ? 1 : most_groups);
   room /= groups;
   int most_taps = 0; /* on either side */
   while (most_taps < 5 && (2 * most_taps + 3) * (2 * most_taps + 3) <= room) most_taps++;
-  const int k = 2 * fuzz_range(in, 0, most_taps) + 1, c = groups * fuzz_take(in, 129, &room);
+  const int k = 2 * fuzz_range(in, 0, most_taps) + 1;
+  const int c = groups * fuzz_take(in, many_channels ? 600 : 129, &room);
   const int64_t *map = FUZZ_DIMS(n, h, w, c), *scaled = FUZZ_DIMS(n, s * h, s * w, c);
   const int64_t *masks = FUZZ_DIMS(n, s * h, s * w, groups * k * k);
   fuzz_add(f, FUZZ_VALUES, MLUOP_LAYOUT_NHWC, dtype, map);
@@ -86,7 +88,7 @@ static void plain_backward(struct fuzz *f) {
   plainDestroyCarafeDescriptor(desc);
 }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_carafe[] = {
     {"mluOpCarafeForward", make_forward, NULL, forward, plain_forward, NULL, FUZZ_NEAR},
     {"mluOpCarafeBackward", make_backward, NULL, backward, plain_backward, NULL, FUZZ_NEAR},
     {0}};

@@ -146,7 +146,7 @@ DEFINE(weight, DCNBackwardWeight, mluOpGetDCNBackwardWeightWorkspaceSize, WEIGHT
        FUZZ_DESC(INPUT), FUZZ_DESC(OFFSET), FUZZ_DESC(MASK), FUZZ_DESC(OUTPUT), FUZZ_DESC(FILTER),
        FUZZ_DESC(BIAS))
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_dcn[] = {
     {"mluOpDCNForward", make_forward, fill, forward, plain_forward, NULL, FUZZ_NEAR},
     {"mluOpDCNBackwardData", make_data, fill, data, plain_data, NULL, FUZZ_NEAR},
     {"mluOpDCNBackwardWeight", make_weight, fill_weight, weight, plain_weight, NULL, FUZZ_NEAR},

@@ -16,7 +16,7 @@ static void make(struct fuzz *f, bool backward) {
   const int ph = fuzz_range(in, 1, 7), pw = fuzz_range(in, 1, 7);
   const bool without = fuzz_range(in, 0, 3) == 3;
   int64_t room = fuzz_room(f), bin_room;
-  const int c = fuzz_take(in, 129, &room);
+  const int c = fuzz_take(in, 300, &room);
   bin_room = room / (ph * pw);
   const int n = fuzz_take(in, 3, &room), h = fuzz_take(in, 33, &room);
   const int w = fuzz_take(in, 48, &room), r = fuzz_take(in, 17, &bin_room);
@@ -86,7 +86,7 @@ static void plain_backward(struct fuzz *f) {
   plainDeformRoiPoolBackward(NULL, BACKWARD(FUZZ_PLAIN));
 }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_deform_roi_pool[] = {
     {"mluOpDeformRoiPoolForward", make_forward, fill, forward, plain_forward, NULL, FUZZ_NEAR},
     {"mluOpDeformRoiPoolBackward", make_backward, fill, backward, plain_backward, NULL, FUZZ_NEAR},
     {0}};

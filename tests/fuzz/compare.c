@@ -129,3 +129,17 @@ bool fuzz_finite(const struct fuzz_tensor *t) {
   }
   return true;
 }
+
+bool fuzz_tame(const struct fuzz *f) {
+  for (int i = 0; i < f->r_count; i++) {
+    if (!(fabsf(f->r[i]) <= 16)) return false;
+  }
+  for (int i = 0; i < f->count; i++) {
+    const struct fuzz_tensor *t = &f->t[i];
+    if (t->role == FUZZ_OUTPUT || t->absent || t->dtype == MLUOP_DTYPE_INT32) continue;
+    for (int64_t at = 0; at < t->held; at++) {
+      if (!(fabs(fuzz_get(t, at)) <= 1000)) return false;
+    }
+  }
+  return !f->invalid;
+}

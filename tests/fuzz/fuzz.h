@@ -7,8 +7,8 @@
 
    - One or two defects are added to one input out of five: descriptors, data, numbers.
    - Each tensor lies between forbidden pages, against one of them, and outputs and scratch memory
-     are full of a pattern. Instruction set, kernel, size of the cache, threads and how a job is cut
-     are choices of the input (MLUOP_CPU_ISA, MLUOP_CPU_KERNEL, MLUOP_CPU_CACHE_BYTES).
+     are full of a pattern. Instruction set, way, size of the cache, threads and how a job is cut
+     are choices of the input (MLUOP_CPU_ISA, MLUOP_CPU_CACHE_BYTES).
    - A call that fails leaves its outputs as they were. A valid one succeeds; made a second time,
      with another pattern, other threads and other cuts, it gives the same bits; and it gives the
      values of the plain loop. No call changes an input.
@@ -64,6 +64,7 @@ struct fuzz {
   bool no_plain;  /* the plain loop is not made for these numbers */
   bool wild;      /* as `no_plain`, and instruction sets may differ: sums overflow, or not */
   bool any;       /* nothing is known about the status */
+  bool invalid;   /* arithmetic on this data may be invalid, as 0 / 0 is */
   bool mixed;     /* where an infinity is expected there may be a NaN, and the other way round */
   double scale;   /* of terms that may cancel: the largest, or how many */
 };
@@ -88,8 +89,16 @@ struct fuzz_operator {
   enum fuzz_likeness likeness;
 };
 
-/* Of the target; ends with an empty one. */
-extern const struct fuzz_operator fuzz_operators[];
+/* Makes and checks the call of an input; the list of operators ends with an empty one. Each target
+   has such a list, fuzz_FAMILY. */
+void fuzz_one(const struct fuzz_operator *operators, const uint8_t *data, size_t size);
+
+/* Calls so far that were not refused. */
+extern long fuzz_computed;
+
+/* Which of the first bytes decide: operator, instruction set, and how it is done (0: as the plan
+   says; else by way number `byte` of its list, modulo their number, if that can). */
+enum { FUZZ_OPERATOR_BYTE, FUZZ_ISA_BYTE, FUZZ_WAY_BYTE = 3 };
 
 #define FUZZ_DESC(i) (f->t[i].desc)
 #define FUZZ_DATA(i) (f->t[i].data)
@@ -123,6 +132,9 @@ double fuzz_get(const struct fuzz_tensor *tensor, int64_t i);
 
 /* Whether every element is a number and not infinite. */
 bool fuzz_finite(const struct fuzz_tensor *tensor);
+
+/* Whether all numbers are moderate, so that no operation on them overflows or is invalid. */
+bool fuzz_tame(const struct fuzz *f);
 
 /* Rows that end with a box: corners on and around the map, seldom far away, infinite, NaN. With
    five numbers in a row, the first is an image: if `images` is exceeded, bad_data is set. */
@@ -163,12 +175,27 @@ void fuzz_interrupt(mluOpHandle_t handle, struct fuzz *f, const struct fuzz_oper
 /* wraps.c: how the library's jobs are run. */
 struct fuzz_way {
   int run;           /* whose pattern scratch memory gets */
+  uint32_t choice;   /* of a way to do the operator */
   int parts;         /* that a job is cut into */
   uint32_t cuts;     /* where, and in which order they are done */
   bool real_threads; /* every item wakes a thread */
 };
 extern struct fuzz_way fuzz_way;
 extern bool fuzz_rule_failed; /* once it is set to false */
+
+/* The way that was last taken since it was not the plan's choice, as MLUOP_CPU_KERNEL names it. */
+const char *fuzz_taken_way(void);
+
+/* A way that no call has taken so, of the lists that calls have chosen from; NULL: there is none.
+ */
+const char *fuzz_untaken_way(void);
+
+/* Whether a kernel has raised a floating-point flag, other than that a result was rounded. Scratch
+   memory, outputs and the stack are full of signalling NaNs when it begins: computing on one raises
+   the flag of invalid operations, which tame data never does. So no lane of a vector computes on
+   memory that nobody wrote. Only looked at if `fuzz_flags_count`: compilers may compute what they
+   then throw away. */
+extern bool fuzz_raised, fuzz_flags_count;
 
 /* bend.c: adds the defects that the input asks for, before and after tensors have their memory;
    returns how many. */

@@ -49,8 +49,8 @@ static void reserve(void) {
 }
 
 void fuzz_fill(void *memory, size_t bytes, int run) {
-  /* A NaN as FLOAT and as HALF, or neither. */
-  const uint32_t word = run == 0 ? 0x7fe1fdc3u : 0xb5d39c5du;
+  /* A signalling NaN as FLOAT and as HALF, or neither. */
+  const uint32_t word = run == 0 ? 0x7fa1fdc3u : 0xb5d39c5du;
   char *at = memory;
   for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word))
     memcpy(at, &word, sizeof(word));

@@ -10,7 +10,7 @@
 
 /* What is no argument of the call. */
 struct settings {
-  char isa[16], other_isa[16], way[64];
+  char isa[16], other_isa[16];
   const char *cache;
   struct fuzz_way ways[2];
   int threads[2];
@@ -19,9 +19,10 @@ struct settings {
 };
 
 static const struct fuzz_operator *operator_;
-static long computed; /* calls that were not refused */
 static struct settings settings;
 static struct fuzz call;
+
+long fuzz_computed;
 
 /* --------------------------------------------------------------------------- what is made */
 
@@ -86,7 +87,8 @@ void fuzz_fill_boxes(struct fuzz *f, struct fuzz_tensor *boxes, int row, int ima
       const bool bad = how >= 240 && fuzz_random(&f->in) % 8 == 0;
       value = images > 0 ? fuzz_random_int(&f->in, 0, images - 1) : 0;
       if (how >= 128 && value == 0) value = -0.75;
-      if (bad) value = fuzz_random(&f->in) % 2 ? images : far[fuzz_random(&f->in) % 8];
+      if (bad)
+        value = fuzz_random(&f->in) % 2 ? (double)images : (double)far[fuzz_random(&f->in) % 8];
       f->bad_data |= bad;
     }
     fuzz_set(boxes, i, value);
@@ -112,12 +114,13 @@ static void read_settings(struct fuzz_input *in) {
   struct settings *s = &settings;
   pick_word(s->isa, sizeof(s->isa), mluOpCpuGetSupportedIsas(), fuzz_byte(in));
   pick_word(s->other_isa, sizeof(s->other_isa), mluOpCpuGetSupportedIsas(), fuzz_byte(in));
-  pick_word(s->way, sizeof(s->way), FUZZ_WAYS, fuzz_byte(in));
+  const uint32_t choice = fuzz_byte(in);
   s->cache = caches[fuzz_byte(in) % 6];
   const uint32_t threads = fuzz_byte(in);
   for (int run = 0; run < 2; run++) {
     s->threads[run] = 1 + (int)(threads >> 2 * run & 3) % 3;
-    s->ways[run] = (struct fuzz_way){.run = run, .parts = 1 + (int)(threads >> (4 + run) & 1)};
+    s->ways[run] = (struct fuzz_way){
+        .run = run, .parts = 1 + (int)(threads >> (4 + run) & 1), .choice = choice};
   }
   s->ways[1].parts++;
   s->ways[1].cuts = fuzz_word(in);
@@ -138,7 +141,7 @@ static void describe(void) {
   static const char *const roles[] = {"values", "own", "output"};
   const struct settings *s = &settings;
   fprintf(stderr, "%s: MLUOP_CPU_ISA=%s (other %s) MLUOP_CPU_KERNEL=%s MLUOP_CPU_CACHE_BYTES=%s\n",
-          operator_->name, s->isa, s->other_isa, s->way, s->cache);
+          operator_->name, s->isa, s->other_isa, fuzz_taken_way(), s->cache);
   fprintf(stderr, "threads %d and %d, parts %d and %d, cuts %08x, real threads %d, values %u\n",
           s->threads[0], s->threads[1], s->ways[0].parts, s->ways[1].parts, s->ways[1].cuts,
           s->ways[1].real_threads, s->values);
@@ -157,9 +160,8 @@ static void describe(void) {
 
 /* -------------------------------------------------------------------------------- checks */
 
-static mluOpHandle_t new_handle(const char *isa, const char *way) {
+static mluOpHandle_t new_handle(const char *isa) {
   setenv("MLUOP_CPU_ISA", isa, 1);
-  setenv("MLUOP_CPU_KERNEL", way, 1);
   setenv("MLUOP_CPU_CACHE_BYTES", settings.cache, 1);
   mluOpHandle_t handle = NULL;
   FUZZ_CHECK(mluOpCreate(&handle) == MLUOP_STATUS_SUCCESS);
@@ -198,7 +200,7 @@ static bool untouched_or_zero(const struct fuzz *f) {
 
 /* A valid call, once more and otherwise, and as a plain loop. */
 static void check_again(mluOpHandle_t handle, struct fuzz *f) {
-  mluOpHandle_t second = settings.new_handle ? new_handle(settings.isa, settings.way) : handle;
+  mluOpHandle_t second = settings.new_handle ? new_handle(settings.isa) : handle;
   fuzz_keep(f);
   if (settings.interrupted) fuzz_interrupt(second, f, operator_, settings.ways[1].cuts);
   FUZZ_CHECK(run(second, f, 1) == MLUOP_STATUS_SUCCESS);
@@ -210,18 +212,16 @@ static void check_again(mluOpHandle_t handle, struct fuzz *f) {
     operator_->plain(f);
     FUZZ_CHECK(fuzz_equals_plain(f, operator_->likeness));
   } else if (!f->wild) {
-    mluOpHandle_t other = new_handle(settings.other_isa, "");
+    mluOpHandle_t other = new_handle(settings.other_isa);
     FUZZ_CHECK(run(other, f, 0) == MLUOP_STATUS_SUCCESS);
     FUZZ_CHECK(fuzz_equals_kept(f, operator_->likeness));
     mluOpDestroy(other);
   }
 }
 
-static void print_computed(void) { fprintf(stderr, "stat::computed: %ld\n", computed); }
-
 static void check(struct fuzz *f, int defects) {
-  mluOpHandle_t handle =
-      defects > 0 && settings.null_handle ? NULL : new_handle(settings.isa, settings.way);
+  mluOpHandle_t handle = defects > 0 && settings.null_handle ? NULL : new_handle(settings.isa);
+  fuzz_raised = false;
   const mluOpStatus_t status = run(handle, f, 0);
   const bool empty = any_empty(f);
   if (defects == 0 && !empty && !f->any) {
@@ -234,8 +234,9 @@ static void check(struct fuzz *f, int defects) {
   } else if (empty) {
     FUZZ_CHECK(untouched_or_zero(f));
   } else {
-    computed++;
+    fuzz_computed++;
     check_again(handle, f);
+    FUZZ_CHECK(!fuzz_flags_count || !fuzz_raised || !fuzz_tame(f));
   }
   if (handle != NULL) mluOpDestroy(handle);
 }
@@ -264,17 +265,14 @@ static bool plain_can(const struct fuzz *f) {
   return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static int operators;
-  if (operators == 0) {
-    while (fuzz_operators[operators].name != NULL) operators++;
-    mluOpCpuSetLogCallback(swallow, NULL);
-    fuzz_describe = describe;
-    atexit(print_computed);
-  }
+void fuzz_one(const struct fuzz_operator *operators, const uint8_t *data, size_t size) {
+  uint32_t count = 0;
+  while (operators[count].name != NULL) count++;
+  mluOpCpuSetLogCallback(swallow, NULL);
+  fuzz_describe = describe;
   struct fuzz *f = &call;
   struct fuzz_input in = fuzz_input_of(data, size);
-  operator_ = &fuzz_operators[fuzz_byte(&in) % (uint32_t)operators];
+  operator_ = &operators[fuzz_byte(&in) % count];
   read_settings(&in);
   struct fuzz_input bends = in; /* 7 bytes */
   for (int i = 0; i < 7; i++) fuzz_byte(&in);
@@ -283,7 +281,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   f->in = in;
   f->scale = 1;
   operator_->make(f);
-  if (too_large(f)) return 0;
+  if (too_large(f)) return;
   const int defects = fuzz_bend(f, &bends);
   fuzz_place(f, settings.places);
   for (int i = 0; i < f->count; i++) {
@@ -296,5 +294,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mluOpCpuSetLogLevel(settings.logged ? MLUOP_CPU_LOG_INFO : MLUOP_CPU_LOG_OFF);
   check(f, defects);
   fuzz_release(f);
-  return 0;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The linker sends jobs, scratch memory, checks and captures through these functions (--wrap). */
+/* The linker sends plans, jobs, scratch memory, checks and captures through these functions
+   (--wrap). */
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,12 @@
 #include "fuzz.h"
 
 struct fuzz_way fuzz_way;
-bool fuzz_rule_failed;
+bool fuzz_rule_failed, fuzz_raised, fuzz_flags_count;
 
+void __real_mluop_plan(mluOpHandle_t handle, const char *operator_name,
+                       const struct mluop_way *ways, void *args, struct mluop_job *job);
+void __wrap_mluop_plan(mluOpHandle_t handle, const char *operator_name,
+                       const struct mluop_way *ways, void *args, struct mluop_job *job);
 void *__real_mluop_scratch(mluOpHandle_t handle, size_t bytes);
 void *__wrap_mluop_scratch(mluOpHandle_t handle, size_t bytes);
 void *__real_mluop_reserve(mluOpHandle_t handle, size_t shared, struct mluop_job *job);
@@ -32,6 +38,64 @@ void __real_mluop_end_case_file(const struct mluop_call *call,
 void __wrap_mluop_end_case_file(const struct mluop_call *call,
                                 const struct mluop_case_settings *settings);
 
+/* ---------------------------------------------------------------------------------- ways */
+
+enum { MOST_LISTS = 32, MOST_WAYS = 16, MOST_NAME = 64 };
+
+/* The list of an operator, and which of its ways were taken by choice. */
+static struct list {
+  const char *operator_name;
+  const struct mluop_way *ways;
+  bool taken[MOST_WAYS];
+} lists[MOST_LISTS];
+
+static char taken_way[MOST_NAME], untaken_way[MOST_NAME];
+
+static struct list *list_of(const char *operator_name, const struct mluop_way *ways) {
+  struct list *list = lists;
+  while (list->ways != NULL && strcmp(list->operator_name, operator_name) != 0) list++;
+  *list = (list->ways != NULL) ? *list : (struct list){operator_name, ways, {false}};
+  return list;
+}
+
+static uint32_t length(const struct mluop_way *ways) {
+  uint32_t count = 1;
+  while (ways[count - 1].can != NULL || ways[count - 1].pays != NULL) count++;
+  return count;
+}
+
+/* A list of that one way alone, if it can do the call. */
+void __wrap_mluop_plan(mluOpHandle_t handle, const char *operator_name,
+                       const struct mluop_way *ways, void *args, struct mluop_job *job) {
+  struct list *list = list_of(operator_name, ways);
+  const uint32_t choice = fuzz_way.choice % (length(ways) + 1);
+  taken_way[0] = '\0';
+  struct mluop_way only;
+  if (choice > 0) {
+    only = ways[choice - 1];
+    if (only.can == NULL || only.can(args, handle)) {
+      only.can = only.pays = NULL;
+      list->taken[choice - 1] = true;
+      snprintf(taken_way, sizeof(taken_way), "%s=%s", operator_name, only.name);
+      ways = &only;
+    }
+  }
+  __real_mluop_plan(handle, operator_name, ways, args, job);
+}
+
+const char *fuzz_taken_way(void) { return taken_way; }
+
+const char *fuzz_untaken_way(void) {
+  for (const struct list *list = lists; list->ways != NULL; list++) {
+    for (uint32_t i = 0; i < length(list->ways); i++) {
+      if (list->taken[i]) continue;
+      snprintf(untaken_way, sizeof(untaken_way), "%s=%s", list->operator_name, list->ways[i].name);
+      return untaken_way;
+    }
+  }
+  return NULL;
+}
+
 /* ---------------------------------------------------------------------------------- jobs */
 
 void *__wrap_mluop_scratch(mluOpHandle_t handle, size_t bytes) {
@@ -45,8 +109,18 @@ void *__wrap_mluop_reserve(mluOpHandle_t handle, size_t shared, struct mluop_job
   return __real_mluop_reserve(handle, shared, job);
 }
 
+static __attribute__((noinline)) void poison_stack(void) {
+  uint32_t words[1 << 12];
+  fuzz_fill(words, sizeof(words), 0);
+  __asm__ volatile("" : : "r"(words) : "memory");
+}
+
 static void run_part(const struct mluop_job *job, int64_t begin, int64_t end) {
-  if (begin < end) job->kernel(job->args, begin, end, job->scratch);
+  if (begin >= end) return;
+  poison_stack();
+  feclearexcept(FE_ALL_EXCEPT);
+  job->kernel(job->args, begin, end, job->scratch);
+  if (fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW)) fuzz_raised = true;
 }
 
 /* Up to three ranges of items, one after the other on this thread, in any order: threads do the

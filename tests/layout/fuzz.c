@@ -80,5 +80,5 @@ static void settle(struct fuzz *f) {
   }
 }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_layout[] = {
     {"mluOpCpuConvertLayout", make, fill, run, NULL, settle, FUZZ_BITS}, {0}};

@@ -107,7 +107,7 @@ static void plain_col2im(struct fuzz *f) {
                            FUZZ_PLAIN(RESULT));
 }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_masked[] = {
     {"mluOpMaskedIm2colForward", make_im2col, fill_im2col, im2col, plain_im2col, NULL, FUZZ_BITS},
     {"mluOpMaskedCol2imForward", make_col2im, fill_col2im, col2im, plain_col2im, NULL, FUZZ_BITS},
     {0}};

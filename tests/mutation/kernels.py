@@ -173,8 +173,8 @@ def code_bytes(isa: str) -> str:
 
 def commands(isa: str, family: str) -> list[list[str]]:
     """Return the tests to run, the quick ones first. Without a family they are those of all."""
-    programs = ["test_values"] if family else [*VECTOR_TESTS, "test_values"]
-    found = [[str(WORK / isa / "tests/c" / name)] for name in programs]
+    calls = [["test_values", family]] if family else [[n] for n in (*VECTOR_TESTS, "test_values")]
+    found = [[str(WORK / isa / "tests/c" / name), *words] for name, *words in calls]
     # What is about PyTorch calls the same kernels, and takes longer.
     python = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     python.append("--ignore-glob=*torch*")

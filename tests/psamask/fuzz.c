@@ -85,11 +85,11 @@ static void plain_nchw(struct fuzz *f, __typeof__(mluOpPsamaskForward) *plain) {
 static void plain_nchw_forward(struct fuzz *f) { plain_nchw(f, plainPsamaskForward); }
 static void plain_nchw_backward(struct fuzz *f) { plain_nchw(f, plainPsamaskBackward); }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_psamask[] = {
     {"mluOpPsamaskForward", make_forward, NULL, forward, plain_forward, NULL, FUZZ_BITS},
     {"mluOpPsamaskBackward", make_backward, NULL, backward, plain_backward, NULL, FUZZ_BITS},
     {"mluOpCpuPsamaskNchwForward", make_nchw_forward, NULL, nchw_forward, plain_nchw_forward, NULL,
-     true},
+     FUZZ_BITS},
     {"mluOpCpuPsamaskNchwBackward", make_nchw_backward, NULL, nchw_backward, plain_nchw_backward,
      NULL, FUZZ_BITS},
     {0}};

@@ -147,7 +147,7 @@ static void plain_backward_v2(struct fuzz *f) {
   plainRoiAlignBackward_v2(NULL, BACKWARD_V2(FUZZ_PLAIN));
 }
 
-const struct fuzz_operator fuzz_operators[] = {
+const struct fuzz_operator fuzz_roi_align[] = {
     {"mluOpRoiAlignForward_v2 of means", make_mean, fill, forward, plain_forward, NULL, FUZZ_NEAR},
     {"mluOpRoiAlignForward_v2 of maxima", make_maximum, fill_maximum, forward, plain_forward, NULL,
      FUZZ_NUMBERS},
