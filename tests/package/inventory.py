@@ -160,18 +160,20 @@ PLACES = (
     Place(
         "docs/operators/thing.md",
         "formula, picture, shapes, examples in Python and C, special cases, statuses, speed",
-        (r"`CNAME`", r"\bPYNAME\b", r"<!-- figures: "),
+        (r"`CNAME`", r"(?m)^PYNAME\(", r"<!-- figures: "),
     ),
     Place(
         "benchmarks/figures/thing.json",
         "what was measured, written by `benchmarks/performance_page.py`",
         (r'"PYNAME\b',),
     ),
-    Place("docs/python.md", "a row in the table", (r"`PYNAME`",)),
-    Place("examples/c/*.c*", "a program, as for the accelerator", (r"\bCNAME\(",)),
+    Place("examples/c/thing*.c*", "a program, as for the accelerator", (r"\bCNAME\(",)),
     Place("README.md", "a row in the table", (r"`PYNAME`", r"`CNAME`")),
     Place("CHANGELOG.md", "a line"),
 )
+
+SHARED = {place.path for place in PLACES if "thing" not in place.path}
+"""The files that a new family edits, besides its own."""
 
 
 def snake_case(name: str) -> str:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each family has all its places, each place speaks of each operator, and a lack is noticed."""
 
+import inspect
 import re
 import subprocess
 from pathlib import Path
 
 import inventory
 import pytest
-from inventory import CONTRIBUTING, PLACES, ROOT, Place, Tree
+from inventory import CONTRIBUTING, PLACES, ROOT, SHARED, Place, Tree
 
 import pymluops
 from pymluops import capi
@@ -75,7 +76,10 @@ def test_operators_are_found_whatever_their_names_end_with() -> None:
     assert "mluOpPointsInBoxes has no family" in inventory.missing(tree)
 
 
-SHARED = {place for place in PLACES if "thing" not in place.path}
+def test_a_new_family_edits_few_files_of_others() -> None:
+    code = {"include/mlu_op.h", "c_src/cmake/families.cmake"}
+    exports = {"pymluops/__init__.py", "pymluops/torch/__init__.py"}
+    assert {*code, *exports, "README.md", "CHANGELOG.md"} == SHARED
 
 
 # Each place of one family, and each family in turn.
@@ -87,7 +91,7 @@ SHARED = {place for place in PLACES if "thing" not in place.path}
 def test_a_place_that_is_taken_away_is_missed(family: str, place: Place) -> None:
     path = place.path.replace("thing", family)
     files = TREE.files(path)
-    if place not in SHARED:
+    if place.path not in SHARED:
         assert inventory.missing(Tree(dict.fromkeys(files))), f"without {path}"
     for operator in OPERATORS:
         if inventory.family_of(operator, FAMILIES) != family:
@@ -119,7 +123,7 @@ def test_the_table_of_places_is_that_of_the_inventory() -> None:
 
 
 # What one family is about belongs into its folders and files. What may name it besides: CMake's
-# list, headers, exports, README, CHANGELOG, the pages of NumPy and PyTorch, the chart of speeds.
+# list, headers, exports, README, CHANGELOG, the page of PyTorch, the chart of speeds.
 MOST_STRANGERS = 10
 
 
@@ -178,6 +182,20 @@ def test_every_operator_has_a_small_call() -> None:
         words.setdefault(family, set()).add(call.name.removesuffix(rest))
         assert callable(getattr(pymluops, call.name))
     assert all(len(found) == 1 for found in words.values())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_pages_have_the_arguments_of_each_function(family: str) -> None:
+    page = " ".join(text(f"docs/operators/{family}.md").split())
+    exported = [getattr(pymluops, name) for name in pymluops.__all__]
+    home = f"pymluops._families.{family}.arrays"
+    functions = [each for each in exported if getattr(each, "__module__", "") == home]
+    assert functions
+    for function in functions:
+        signature = inspect.signature(function)
+        kept = [p for p in signature.parameters.values() if p.name not in ("out", "handle")]
+        shown = f"{function.__name__}{signature.replace(parameters=kept)} ->"
+        assert shown.replace("(", "( ").replace(")", " )") in page or shown in page, shown
 
 
 def test_python_binds_every_function() -> None:

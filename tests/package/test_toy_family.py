@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import inventory
 import pytest
 
 from pymluops import _families
@@ -90,6 +91,17 @@ def pytest_in(tree: Path, *arguments: str) -> int:
     path = os.pathsep.join([str(tree), *filter(None, sys.path)])
     command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     return int(run(*command, cwd=tree, PYTHONPATH=path).splitlines()[-1].split()[0])
+
+
+def test_no_other_file_was_edited(tree: Path) -> None:
+    """But its row in README.md and its line in CHANGELOG.md, which are not copied."""
+    edited = set()
+    for path in (path for name in COPIED for path in [ROOT / name, *(ROOT / name).rglob("*")]):
+        copy = tree / path.relative_to(ROOT)
+        texts = path.suffix in (".c", ".h", ".py", ".cmake") and copy.exists()
+        if texts and path.read_text() != copy.read_text():
+            edited.add(path.relative_to(ROOT).as_posix())
+    assert edited == inventory.SHARED - {"README.md", "CHANGELOG.md"}
 
 
 def test_the_family_runs_from_python(tree: Path) -> None:
