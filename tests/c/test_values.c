@@ -48,7 +48,7 @@ static void say_which(void) {
 
 static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 enum { FATAL = sizeof(fatal) / sizeof(fatal[0]) };
-static struct sigaction others[FATAL]; /* of sanitizers */
+static struct sigaction others[FATAL]; /* of sanitizers, which end by SIGABRT if asked to */
 
 static void die(int number) {
   say_which();
@@ -56,13 +56,9 @@ static void die(int number) {
   if (number == SIGABRT) raise(number); /* the others happen once more */
 }
 
-/* Of sanitizers. */
-void __sanitizer_set_death_callback(void (*function)(void)) __attribute__((weak));
-
 static void watch(void) {
   struct sigaction action = {.sa_handler = die};
   for (int i = 0; i < FATAL; i++) sigaction(fatal[i], &action, &others[i]);
-  if (__sanitizer_set_death_callback != NULL) __sanitizer_set_death_callback(say_which);
 }
 
 /* --------------------------------------------------------------------------------- inputs */

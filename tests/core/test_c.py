@@ -61,8 +61,10 @@ def c_tests(request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_c_program(c_tests: Path, program: str) -> None:
-    # Allocations that must fail are part of the tests: sanitizers let them return NULL.
-    options = {f"{name}SAN_OPTIONS": "allocator_may_return_null=1" for name in ("A", "T")}
+    # Allocations that must fail are part of the tests: sanitizers let them return NULL. Programs say
+    # what they were doing when they are aborted.
+    sanitizers = "allocator_may_return_null=1:abort_on_error=1"
+    options = {f"{name}SAN_OPTIONS": sanitizers for name in ("A", "T", "UB")}
     # Threads that wait for the next of many small calls would take half of the time.
     options["OMP_WAIT_POLICY"] = "passive"
     done = subprocess.run(

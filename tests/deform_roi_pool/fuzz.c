@@ -45,8 +45,8 @@ static void make_backward(struct fuzz *f) { make(f, true); }
 static void judge_plain(struct fuzz *f) {
   const double scale = (double)f->r[SCALE], gamma = (double)f->r[GAMMA];
   const double adaptive = 1.6 * 1.6 * scale * scale * f->p[H] * f->p[W];
-  const double bins = (double)f->p[POOLED_H] * f->p[POOLED_W];
-  const double samples = f->p[RATIO] > 0 ? f->p[RATIO] * f->p[RATIO] * bins : adaptive + bins;
+  const double bins = (double)f->p[POOLED_H] * f->p[POOLED_W], ratio = f->p[RATIO];
+  const double samples = ratio > 0 ? ratio * ratio * bins : adaptive + bins;
   const double work = samples * (double)f->t[ROIS].dims[0] * (double)f->t[INPUT].dims[3];
   const bool tame = scale > 0 && scale <= 16 && gamma >= -1 && gamma <= 4 && f->p[RATIO] <= 64;
   if (!tame || !(work < PLAIN_SAMPLES)) f->no_plain = true;
