@@ -13,13 +13,15 @@ enum { PLAIN_SAMPLES = 1 << 20 };                              /* that plain loo
 static void make(struct fuzz *f, bool backward) {
   struct fuzz_input *in = &f->in;
   const mluOpDataType_t dtype = fuzz_dtype(f);
-  const int ph = fuzz_range(in, 1, 7), pw = fuzz_range(in, 1, 7);
+  const int most_bins = fuzz_range(in, 0, 3) == 0 ? 1 : 7; /* so few that most pixels have none */
+  const int ph = fuzz_range(in, 1, most_bins), pw = fuzz_range(in, 1, most_bins);
   const bool without = fuzz_range(in, 0, 3) == 3;
-  int64_t room = fuzz_room(f), bin_room;
-  const int c = fuzz_take(in, 300, &room);
+  int64_t room = most_bins == 1 ? FUZZ_MOST_ELEMENTS : fuzz_room(f), bin_room;
+  const int c = most_bins == 1 ? fuzz_range(in, 128, 300) : fuzz_take(in, 300, &room);
+  if (most_bins == 1) room /= c;
   bin_room = room / (ph * pw);
   const int n = fuzz_take(in, 3, &room), h = fuzz_take(in, 33, &room);
-  const int w = fuzz_take(in, 48, &room), r = fuzz_take(in, 17, &bin_room);
+  const int w = fuzz_take(in, 48, &room), r = fuzz_take(in, most_bins == 1 ? 2 : 17, &bin_room);
   const int64_t *map = FUZZ_DIMS(n, h, w, c), *bins = FUZZ_DIMS(r, ph, pw, c);
   const int64_t *offsets = FUZZ_DIMS(r, 2, ph, pw);
   fuzz_add(f, FUZZ_VALUES, MLUOP_LAYOUT_NHWC, dtype, map);
