@@ -61,8 +61,8 @@ def c_tests(request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_c_program(c_tests: Path, program: str) -> None:
-    # Allocations that must fail are part of the tests: sanitizers let them return NULL. Programs say
-    # what they were doing when they are aborted.
+    # Allocations that must fail are part of the tests: sanitizers let them return NULL. A program
+    # that is aborted says what it was doing.
     sanitizers = "allocator_may_return_null=1:abort_on_error=1"
     options = {f"{name}SAN_OPTIONS": sanitizers for name in ("A", "T", "UB")}
     # Threads that wait for the next of many small calls would take half of the time.
