@@ -128,40 +128,41 @@ static struct layout_args plan(const struct mluop_call *call, const void *input,
   const int t_c = from_nhwc ? 1 : 3, t_h = from_nhwc ? 2 : 1, t_w = from_nhwc ? 3 : 2;
   const bool whole = f.of[f_h] == width * f.of[f_w] && t.of[t_h] == width * t.of[t_w];
   const int64_t pixels = whole ? height * width : width;
-  struct layout_args args = {.from = input,
-                             .to = output,
-                             .rows = from_nhwc ? pixels : channels,
-                             .columns = from_nhwc ? channels : pixels,
-                             .from_pitch = size * f.of[from_nhwc ? f_w : f_c],
-                             .to_pitch = size * t.of[from_nhwc ? t_c : t_w],
-                             .lines = whole ? 1 : height,
-                             .from_line = size * f.of[f_h],
-                             .to_line = size * t.of[t_h],
-                             .from_image = size * f.of[0],
-                             .to_image = size * t.of[0],
-                             .size = (int)size};
-  args.packed = args.from_pitch == args.columns * size && args.to_pitch == args.rows * size;
+  struct layout_args args = {
+      .input = input,
+      .output = output,
+      .from = {size * f.of[from_nhwc ? f_w : f_c], size * f.of[f_h], size * f.of[0]},
+      .to = {size * t.of[from_nhwc ? t_c : t_w], size * t.of[t_h], size * t.of[0]},
+      .rows = {.count = from_nhwc ? pixels : channels},
+      .columns = {.count = from_nhwc ? channels : pixels},
+      .lines = whole ? 1 : height,
+      .size = (int)size};
+  args.packed =
+      args.from.pitch == args.columns.count * size && args.to.pitch == args.rows.count * size;
   return args;
 }
 
 /* Equal parts of an extent, in whole lines, of at most so many elements; the last one has what is
    left over, too. */
-static void cut(int64_t extent, int64_t most, int64_t line, int64_t *tiles, int64_t *step) {
-  const int64_t lines = extent / line, parts = mluop_max(1, mluop_div_up(lines * line, most));
-  *step = mluop_max(1, mluop_div_up(lines, parts)) * line;
-  *tiles = mluop_max(1, mluop_div_up(lines * line, *step));
+static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
+  const int64_t lines = extent->count / line;
+  const int64_t parts = mluop_max(1, mluop_div_up(lines * line, most));
+  extent->step = mluop_max(1, mluop_div_up(lines, parts)) * line;
+  extent->blocks = mluop_max(1, mluop_div_up(lines * line, extent->step));
 }
 
 static void cut_both(struct layout_args *args) {
   const int64_t size = args->size, line = LINE_BYTES / size;
   int64_t rows = LAYOUT_FAR, columns = LAYOUT_FAR;
   if (!args->far) {
-    const bool is_long = args->from_pitch < args->to_pitch || args->to_pitch % SAME_PLACE == 0;
+    const bool is_long = args->from.pitch < args->to.pitch || args->to.pitch % SAME_PLACE == 0;
     rows = is_long ? LAYOUT_LONG_COLUMN : LAYOUT_COLUMN_BYTES / size;
     columns = (is_long ? LAYOUT_SHORT_ROW_BYTES : LAYOUT_ROW_BYTES) / size;
   }
-  cut(args->rows, rows, line, &args->row_tiles, &args->row_step);
-  cut(args->columns, columns, line, &args->column_tiles, &args->column_step);
+  /* Few channels: more pixels of each. */
+  if (args->rows.count < rows) columns = columns * rows / args->rows.count / line * line;
+  cut(&args->rows, rows, line);
+  cut(&args->columns, columns, line);
 }
 
 mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
@@ -181,10 +182,11 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
   args.far = mluop_exceeds_caches(handle, moved) ||
-             (moved > PAGES_BYTES && args.to_pitch % SAME_PLACE == 0);
-  args.stream = args.far && args.to_pitch % LINE_BYTES == 0;
+             (moved > PAGES_BYTES && args.to.pitch % SAME_PLACE == 0);
+  args.stream = args.far && args.to.pitch % LINE_BYTES == 0;
   cut_both(&args);
-  const int64_t count = mluop_extent(&call, 'N') * args.lines * args.row_tiles * args.column_tiles;
+  const int64_t count =
+      mluop_extent(&call, 'N') * args.lines * args.rows.blocks * args.columns.blocks;
   const struct mluop_job job = {.kernel = layout_convert[handle->isa],
                                 .args = &args,
                                 .count = count,

@@ -1,29 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layout/kernels.h"
-#include "shared/transpose.h"
-
-/* The elements begin to end - 1 of one side of a matrix. */
-struct span {
-  int64_t begin, end;
-};
-
-/* A tile of an image: `from` and `to` are where its matrix begins. */
-struct image_tile {
-  const char *from;
-  char *to;
-  struct span rows, columns;
-};
-
-static struct span span_of(int64_t tile, int64_t tiles, int64_t step, int64_t extent) {
-  return (struct span){tile * step, tile + 1 < tiles ? (tile + 1) * step : extent};
-}
-
-/* Where the block after that at `at` begins. The last one overlaps it, so that all are whole: what
-   is written twice is the same. */
-static int64_t next_block(struct span span, int64_t at, int64_t step, int64_t block) {
-  if (at + block == span.end) return span.end;
-  return at + step + block <= span.end ? at + step : span.end - block;
-}
+#include "layout/few_channels.h"
 
 /* A line of each row and of each column. */
 MLUOP_INLINE void convert_lines(const char *from, int64_t pitch, char *to, int64_t to_pitch,
@@ -32,23 +8,23 @@ MLUOP_INLINE void convert_lines(const char *from, int64_t pitch, char *to, int64
   for (int64_t column = 0; column < line; column += RUN_BYTES / size) {
     for (int64_t row = 0; row < line; row += VECTOR_BYTES / size) {
       transpose_runs(from + row * pitch + column * size, pitch, to + column * to_pitch + row * size,
-                     to_pitch, size, stream);
+                     to_pitch, RUN_BYTES / size, size, stream);
     }
   }
 }
 
 /* Between memory and memory: what is read soon is fetched, and lines are written whole. */
-MLUOP_INLINE void convert_far(const struct layout_args *a, const struct image_tile *t, int size) {
-  const int64_t line = LINE_BYTES / size, pitch = a->from_pitch, to_pitch = a->to_pitch;
-  const int64_t begin = t->rows.begin, end = t->rows.end;
-  const uintptr_t first = (uintptr_t)(t->to + begin * size) / (uintptr_t)size;
+MLUOP_INLINE void convert_far(const struct layout_args *a, const struct block *b, int size) {
+  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
+  const int64_t begin = b->rows.begin, end = b->rows.end;
+  const uintptr_t first = (uintptr_t)(b->to + begin * size) / (uintptr_t)size;
   const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)line) : 0;
-  for (int64_t column = t->columns.begin; column < t->columns.end;
-       column = next_block(t->columns, column, line, line)) {
-    char *target = t->to + column * to_pitch + begin * size;
+  for (int64_t column = b->columns.begin; column < b->columns.end;
+       column = next_tile(b->columns, column, line, line)) {
+    char *target = b->to + column * to_pitch + begin * size;
     for (int64_t row = begin, next; row < end; row = next) {
-      next = next_block(t->rows, row, row == begin && to_line > 0 ? to_line : line, line);
-      const char *from = t->from + row * pitch + column * size;
+      next = next_tile(b->rows, row, row == begin && to_line > 0 ? to_line : line, line);
+      const char *from = b->from + row * pitch + column * size;
       for (int64_t k = 0; k < line; k++) {
         mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
       }
@@ -67,200 +43,138 @@ MLUOP_INLINE void convert_far(const struct layout_args *a, const struct image_ti
   }
 }
 
-/* Rows a multiple of so many bytes apart share few places of a cache. */
-enum { CROWDED = 256, VERY_CROWDED = 2048 };
+/* Lines so far apart have the same place in the first cache, which holds a few of each. */
+enum { SAME_PLACE = 4096, LINES_OF_A_PLACE = 8 };
 
-/* In the caches: strips of few columns, each written from begin to end. Lines of many columns would
-   have the same place in the first cache where columns are a power of two apart, and push each
-   other out. Rows that would are copied first. */
-MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_tile *t,
-                                 int size) {
+/* Whether lines of so many rows push each other out of the first cache. */
+static int crowded(int64_t pitch, int64_t rows) {
+  const int64_t power = pitch & -pitch; /* of two, of which the pitch is a multiple */
+  return rows * (power < SAME_PLACE ? power : SAME_PLACE) > LINES_OF_A_PLACE * SAME_PLACE;
+}
+
+/* In the caches: a run of columns at a time, each written from begin to end. Lines of many columns
+   would have the same place in the first cache where columns are a power of two apart, and push
+   each other out. Rows that would are copied first. */
+MLUOP_INLINE void convert_near(const struct layout_args *a, const struct block *b, int size) {
   const int64_t height = VECTOR_BYTES / size, width = RUN_BYTES / size;
-  const int64_t rows = t->rows.end - t->rows.begin, columns = t->columns.end - t->columns.begin;
-  const char *from = t->from + t->rows.begin * a->from_pitch + t->columns.begin * size;
-  char *to = t->to + t->columns.begin * a->to_pitch + t->rows.begin * size;
-  int64_t pitch = a->from_pitch;
+  const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
+  const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
+  char *to = b->to + b->columns.begin * a->to.pitch + b->rows.begin * size;
+  const int64_t apart = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
+  int64_t pitch = a->from.pitch;
   char buffer[LAYOUT_BUFFER] __attribute__((aligned(LINE_BYTES)));
-  if (pitch % CROWDED == 0) {
-    pitch = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
+  if (crowded(pitch, rows) && rows * apart <= LAYOUT_BUFFER) {
+    pitch = apart;
     for (int64_t row = 0; row < rows; row++) {
-      move_bytes(buffer + row * pitch, from + row * a->from_pitch, columns * size);
+      move_bytes(buffer + row * pitch, from + row * a->from.pitch, columns * size);
     }
     from = buffer;
   }
   const struct span across = {0, columns};
-  for (int64_t column = 0; column < columns; column = next_block(across, column, width, width)) {
-    const char *strip = from + column * size;
-    char *target = to + column * a->to_pitch;
+  for (int64_t column = 0; column < columns; column = next_tile(across, column, width, width)) {
+    const char *source = from + column * size;
+    char *target = to + column * a->to.pitch;
     for (int64_t row = 0; row + height <= rows; row += height) {
-      transpose_runs(strip + row * pitch, pitch, target + row * size, a->to_pitch, size, 0);
+      transpose_runs(source + row * pitch, pitch, target + row * size, a->to.pitch,
+                     RUN_BYTES / size, size, 0);
     }
     if (rows % height != 0) {
-      transpose_runs(strip + (rows - height) * pitch, pitch, target + (rows - height) * size,
-                     a->to_pitch, size, 0);
+      transpose_runs(source + (rows - height) * pitch, pitch, target + (rows - height) * size,
+                     a->to.pitch, RUN_BYTES / size, size, 0);
     }
   }
 }
 
 /* On their own, or the compiler has too few registers left for their loops. */
 __attribute__((noinline)) static void convert_halves(const struct layout_args *a,
-                                                     const struct image_tile *t) {
-  convert_strips(a, t, 2);
+                                                     const struct block *b) {
+  convert_near(a, b, 2);
 }
 
 __attribute__((noinline)) static void convert_floats(const struct layout_args *a,
-                                                     const struct image_tile *t) {
-  convert_strips(a, t, 4);
+                                                     const struct block *b) {
+  convert_near(a, b, 4);
 }
 
 /* Crowded rows where a vector is a line: each is read once, so that it does not matter if it is
    pushed out. Of two lines of a row, so that those of the columns are not. */
-MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct image_tile *t) {
-  const struct span rows = t->rows, columns = t->columns;
+MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct block *b) {
+  const struct span rows = b->rows, columns = b->columns;
   for (int64_t first = columns.begin, end; first < columns.end; first = end) {
     end = first + 4 * VL <= columns.end ? first + 2 * VL : columns.end;
     const struct span part = {first, end};
-    for (int64_t row = rows.begin; row < rows.end; row = next_block(rows, row, VL, VL)) {
-      for (int64_t column = first; column < end; column = next_block(part, column, VL, VL)) {
-        transpose_square(t->from + row * a->from_pitch + column * 4, a->from_pitch,
-                         t->to + column * a->to_pitch + row * 4, a->to_pitch);
+    for (int64_t row = rows.begin; row < rows.end; row = next_tile(rows, row, VL, VL)) {
+      for (int64_t column = first; column < end; column = next_tile(part, column, VL, VL)) {
+        transpose_square(b->from + row * a->from.pitch + column * 4, a->from.pitch,
+                         b->to + column * a->to.pitch + row * 4, a->to.pitch);
       }
     }
   }
 }
 
 /* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. */
-MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_tile *t,
-                                   int size) {
+MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct block *b, int size) {
   const int64_t height = RUN_BYTES / size, width = VECTOR_BYTES / size;
-  for (int64_t column = t->columns.begin; column < t->columns.end;
-       column = next_block(t->columns, column, width, width)) {
-    for (int64_t row = 0; row < a->rows; row = next_block(t->rows, row, height, height)) {
-      transpose_vectors(t->from + row * a->from_pitch + column * size, a->from_pitch,
-                        t->to + column * a->to_pitch + row * size, a->to_pitch, size);
+  for (int64_t column = b->columns.begin; column < b->columns.end;
+       column = next_tile(b->columns, column, width, width)) {
+    for (int64_t row = 0; row < a->rows.count; row = next_tile(b->rows, row, height, height)) {
+      transpose_vectors(b->from + row * a->from.pitch + column * size, a->from.pitch,
+                        b->to + column * a->to.pitch + row * size, a->to.pitch, size);
     }
   }
 }
 
-/* Element by element. Where the compiler knows how few rows or columns there are, it makes vectors
-   of this that are four times faster than transposes which are mostly empty. */
-MLUOP_INLINE void convert_each(const struct image_tile *t, int64_t rows, int64_t columns,
-                               int64_t pitch, int64_t to_pitch, int size) {
-  const char *restrict from = t->from;
-  char *restrict to = t->to;
-  if (rows < columns) {
-    for (int64_t c = t->columns.begin; c < t->columns.end; c++) {
-      for (int64_t r = 0; r < rows; r++) {
-        memcpy(to + c * to_pitch + r * size, from + r * pitch + c * size, (size_t)size);
-      }
-    }
-  } else {
-    for (int64_t r = t->rows.begin; r < t->rows.end; r++) {
-      for (int64_t c = 0; c < columns; c++) {
-        memcpy(to + c * to_pitch + r * size, from + r * pitch + c * size, (size_t)size);
-      }
+/* Element by element: a few of them, or few channels of larger images. */
+MLUOP_INLINE void convert_each(const struct layout_args *a, const struct block *b, int size) {
+  for (int64_t c = b->columns.begin; c < b->columns.end; c++) {
+    for (int64_t r = b->rows.begin; r < b->rows.end; r++) {
+      memcpy(b->to + c * a->to.pitch + r * size, b->from + r * a->from.pitch + c * size,
+             (size_t)size);
     }
   }
 }
 
-/* One channel, or one pixel: both layouts are the same. */
-static void copy(const struct layout_args *a, const struct image_tile *t) {
-  const int64_t begin = (t->rows.begin + t->columns.begin) * a->size;
-  const int64_t count = (t->rows.end - t->rows.begin) * (t->columns.end - t->columns.begin);
-  memcpy(t->to + begin, t->from + begin, (size_t)(count * a->size));
-}
-
-/* A number of rows, or of columns, that the compiler knows. */
-MLUOP_INLINE void convert_few(const struct layout_args *a, const struct image_tile *t, int size) {
-  const int64_t rows = a->rows, columns = a->columns;
-  if (rows == 1 || columns == 1) {
-    copy(a, t);
-    return;
-  }
-  switch (columns < rows ? columns : -rows) {
-    case 2:
-      convert_each(t, rows, 2, 2 * size, rows * size, size);
-      break;
-    case 3:
-      convert_each(t, rows, 3, 3 * size, rows * size, size);
-      break;
-    case 4:
-      convert_each(t, rows, 4, 4 * size, rows * size, size);
-      break;
-    case 5:
-      convert_each(t, rows, 5, 5 * size, rows * size, size);
-      break;
-    case 6:
-      convert_each(t, rows, 6, 6 * size, rows * size, size);
-      break;
-    case 7:
-      convert_each(t, rows, 7, 7 * size, rows * size, size);
-      break;
-    case -2:
-      convert_each(t, 2, columns, columns * size, 2 * size, size);
-      break;
-    case -3:
-      convert_each(t, 3, columns, columns * size, 3 * size, size);
-      break;
-    case -4:
-      convert_each(t, 4, columns, columns * size, 4 * size, size);
-      break;
-    case -5:
-      convert_each(t, 5, columns, columns * size, 5 * size, size);
-      break;
-    case -6:
-      convert_each(t, 6, columns, columns * size, 6 * size, size);
-      break;
-    case -7:
-      convert_each(t, 7, columns, columns * size, 7 * size, size);
-      break;
-    default: /* some of an element or a few */
-      convert_each(t, rows, columns, columns * size, rows * size, size);
-  }
-}
-
-MLUOP_INLINE void convert(const struct layout_args *a, const struct image_tile *t, int size) {
+MLUOP_INLINE void convert(const struct layout_args *a, const struct block *b, int size) {
+  const int64_t rows = a->rows.count, columns = a->columns.count;
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
-  const int64_t few = size == 2 ? run - 1 : run;
-  const int wide = a->rows >= line && a->columns >= line;
-  const int squares = vector == line && size == 4 && a->from_pitch % CROWDED == 0 &&
-                      a->to_pitch % VERY_CROWDED != 0;
-  if (a->packed && (a->rows <= few || a->columns <= few)) {
-    convert_few(a, t, size);
-  } else if (wide && a->far) {
-    convert_far(a, t, size);
+  const int wide = rows >= line && columns >= line;
+  const int squares = vector == line && size == 4 && crowded(a->from.pitch, line) &&
+                      a->to.pitch % (SAME_PLACE / 2) != 0;
+  if (a->packed && convert_few(a, b, size)) return;
+  if (wide && a->far) {
+    convert_far(a, b, size);
   } else if (wide && squares) {
-    convert_squares(a, t);
-  } else if (a->rows >= vector && a->columns >= run) {
-    (size == 2 ? convert_halves : convert_floats)(a, t);
-  } else if (a->rows >= run && a->columns >= vector) {
-    convert_few_rows(a, t, size);
+    convert_squares(a, b);
+  } else if (rows >= vector && columns >= run) {
+    (size == 2 ? convert_halves : convert_floats)(a, b);
+  } else if (rows >= run && columns >= vector) {
+    convert_few_rows(a, b, size);
   } else {
-    convert_each(t, a->rows, a->columns, a->from_pitch, a->to_pitch, size);
+    convert_each(a, b, size);
   }
 }
 
 void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct layout_args *a = vargs;
-  int64_t row = begin % a->row_tiles, columns = begin / a->row_tiles;
-  int64_t column = columns % a->column_tiles, matrix = columns / a->column_tiles;
+  int64_t row = begin % a->rows.blocks, columns = begin / a->rows.blocks;
+  int64_t column = columns % a->columns.blocks, matrix = columns / a->columns.blocks;
   int64_t line = matrix % a->lines, image = matrix / a->lines;
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const struct image_tile t = {
-        .from = a->from + image * a->from_image + line * a->from_line,
-        .to = a->to + image * a->to_image + line * a->to_line,
-        .rows = span_of(row, a->row_tiles, a->row_step, a->rows),
-        .columns = span_of(column, a->column_tiles, a->column_step, a->columns),
+    const struct block b = {
+        .from = a->input + image * a->from.image + line * a->from.line,
+        .to = a->output + image * a->to.image + line * a->to.line,
+        .rows = span_of(row, a->rows),
+        .columns = span_of(column, a->columns),
     };
     if (a->size == 2) {
-      convert(a, &t, 2);
+      convert(a, &b, 2);
     } else {
-      convert(a, &t, 4);
+      convert(a, &b, 4);
     }
-    if (++row < a->row_tiles) continue;
+    if (++row < a->rows.blocks) continue;
     row = 0;
-    if (++column < a->column_tiles) continue;
+    if (++column < a->columns.blocks) continue;
     column = 0;
     if (++line < a->lines) continue;
     line = 0;

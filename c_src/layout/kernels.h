@@ -5,11 +5,11 @@
 #include "core/kernel.h"
 
 /* An image is a matrix that is transposed: channels by pixels, or pixels by channels. It is cut
-   into tiles, which are the items, of about equal extents. Between memory and memory they have this
-   many elements along each side. */
+   into blocks, which are the items, of about equal extents. Between memory and memory they have
+   this many elements along each side. */
 enum { LAYOUT_FAR = 128 };
 
-/* In the caches, a tile is longer along the side whose lines are further apart: of the source, or
+/* In the caches, a block is longer along the side whose lines are further apart: of the source, or
    of the target. */
 enum {
   LAYOUT_ROW_BYTES = 256,
@@ -19,21 +19,29 @@ enum {
   LAYOUT_BUFFER = (LAYOUT_LONG_COLUMN + 32) * (LAYOUT_SHORT_ROW_BYTES + 64) /* for either */
 };
 
-/* Pitches and distances in bytes. Where rows of pixels do not follow each other, each is a matrix.
- */
+/* Distances in the source or in the target, in bytes: between the rows of a matrix there, between
+   matrices, and between images. */
+struct layout_side {
+  int64_t pitch, line, image;
+};
+
+/* The rows or the columns of a matrix of the source, and how they are cut: all blocks have `step`
+   of them, but the last has what is left. */
+struct layout_extent {
+  int64_t count, blocks, step;
+};
+
+/* Where rows of pixels do not follow each other, each is a matrix. */
 struct layout_args {
-  const char *from;
-  char *to;
-  int64_t rows, columns;        /* of a matrix in `from` */
-  int64_t from_pitch, to_pitch; /* between rows of it, and of its transpose */
-  int64_t lines;                /* matrices of an image */
-  int64_t from_line, to_line;   /* between them */
-  int64_t from_image, to_image; /* between images */
-  int64_t row_tiles, column_tiles, row_step, column_step;
-  int size;   /* of an element, in bytes */
-  int packed; /* rows follow each other, in `from` and in `to` */
-  int far;    /* not in the caches; what is written soon is asked for, or goes past them: */
-  int stream; /* lines of `to` begin at the same places in its rows */
+  const char *input;
+  char *output;
+  struct layout_side from, to;
+  struct layout_extent rows, columns;
+  int64_t lines; /* matrices of an image */
+  int size;      /* of an element, in bytes */
+  int packed;    /* rows follow each other, in the source and in the target */
+  int far;       /* not in the caches; what is written soon is asked for, or goes past them: */
+  int stream;    /* lines of the target begin at the same places in its rows */
 };
 
 MLUOP_KERNEL(layout_convert);

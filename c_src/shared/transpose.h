@@ -2,9 +2,9 @@
 #ifndef MLUOP_SHARED_TRANSPOSE_H_
 #define MLUOP_SHARED_TRANSPOSE_H_
 
-/* Transposes of blocks whose elements, of 2 or 4 bytes, are moved as bits. Pitches are in bytes.
+/* Transposes of tiles whose elements, of 2 or 4 bytes, are moved as bits. Pitches are in bytes.
 
-   A block is narrow: on one side it has whole vectors, on the other runs of 16 bytes. Loads and
+   A tile is narrow: on one side it has whole vectors, on the other runs of 16 bytes. Loads and
    stores put the runs into their places in a vector, and what is left to shuffle are the matrices
    of 4 x 4 or 8 x 8 elements in it. */
 
@@ -25,9 +25,9 @@ MLUOP_INLINE void transpose_matrices_(vf *vectors, int size) {
   }
 }
 
-/* A run of each of one vector's worth of rows: each column becomes a vector. */
+/* A run of each of one vector's worth of rows: each of its first columns becomes a vector. */
 MLUOP_INLINE void transpose_runs(const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
-                                 int size, int stream) {
+                                 int columns, int size, int stream) {
   const int runs = RUN_BYTES / size;
   vf vectors[8];
   for (int i = 0; i < runs; i++) {
@@ -35,7 +35,7 @@ MLUOP_INLINE void transpose_runs(const char *from, int64_t from_pitch, char *to,
     from = transpose_next_(from, from_pitch);
   }
   transpose_matrices_(vectors, size);
-  for (int i = 0; i < runs; i++) {
+  for (int i = 0; i < runs && i < columns; i++) {
     if (stream) {
       vf_stream((void *)to, vectors[i]);
     } else {
@@ -58,6 +58,27 @@ MLUOP_INLINE void transpose_vectors(const char *from, int64_t from_pitch, char *
   for (int i = 0; i < runs; i++) {
     vf_store_fours((void *)to, runs * to_pitch / 4, vectors[i]);
     to = (char *)transpose_next_(to, to_pitch);
+  }
+}
+
+/* Fewer rows than a run has elements. Each column becomes a run, in order; what follows its
+   elements is anything, and may be where the next one goes. */
+MLUOP_INLINE void transpose_short_columns(const char *from, int64_t from_pitch, char *to,
+                                          int64_t to_pitch, int rows, int size) {
+  const int runs = RUN_BYTES / size;
+  vf vectors[8];
+  for (int i = 0; i < runs; i++) {
+    vectors[i] = vf_load((const void *)from);
+    if (i + 1 < rows) from = transpose_next_(from, from_pitch);
+  }
+  transpose_matrices_(vectors, size);
+  char columns[8][VECTOR_BYTES];
+  for (int i = 0; i < runs; i++) vf_store((void *)columns[i], vectors[i]);
+  for (int at = 0; at < VECTOR_BYTES; at += RUN_BYTES) {
+    for (int i = 0; i < runs; i++) {
+      memcpy(to, columns[i] + at, RUN_BYTES);
+      to = (char *)transpose_next_(to, to_pitch);
+    }
   }
 }
 

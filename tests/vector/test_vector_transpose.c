@@ -26,45 +26,64 @@ static int moved(const unsigned char *from, unsigned char *to, int64_t to_pitch,
 typedef void transpose(const char *from, char *to, int size);
 
 static void runs(const char *from, char *to, int size) {
-  transpose_runs(from, PITCH, to, PITCH, size, 0);
+  transpose_runs(from, PITCH, to, PITCH, RUN_BYTES / size, size, 0);
 }
 static void runs_past_caches(const char *from, char *to, int size) {
-  transpose_runs(from, PITCH, to, PITCH, size, 1);
+  transpose_runs(from, PITCH, to, PITCH, RUN_BYTES / size, size, 1);
   vf_stream_end();
 }
 static void vectors(const char *from, char *to, int size) {
   transpose_vectors(from, PITCH, to, PITCH, size);
+}
+static void short_rows(const char *from, char *to, int size) {
+  transpose_runs(from, PITCH, to, PITCH, RUN_BYTES / size - 1, size, 0);
 }
 static void square(const char *from, char *to, int size) {
   (void)size;
   transpose_square(from, PITCH, to, PITCH);
 }
 
-/* Blocks that end, and whose transposes begin, `step` bytes and multiples of it from the memory
+/* Tiles that end, and whose transposes begin, `step` bytes and multiples of it from the memory
    that nobody may touch. */
-static void check(transpose *block, int64_t rows, int64_t columns, int size, int step) {
+static void check(transpose *tile, int64_t rows, int64_t columns, int size, int step) {
   const struct room source = room_random(0);
   for (int shift = 0; shift < LINE_BYTES; shift += step) {
     const struct room target = room_clean(1);
     const unsigned char *from = source.end - shift - ((rows - 1) * PITCH + columns * size);
     unsigned char *to = target.begin + shift;
-    block((const char *)from, (char *)to, size);
+    tile((const char *)from, (char *)to, size);
     CHECK(moved(from, to, PITCH, rows, columns, size));
     CHECK(room_only(target, to, 0));
   }
 }
 
-static void blocks_are_transposed(void) {
+/* Columns shorter than a run, without gaps: each is stored as a run, the last one as well. */
+static void check_short_columns(int size) {
+  const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size;
+  for (int64_t rows = 1; rows < run; rows++) {
+    const struct room source = room_random(0), target = room_clean(1);
+    const unsigned char *from = source.end - ((rows - 1) * PITCH + vector * size);
+    const int64_t pitch = rows * size;
+    unsigned char *to = target.end - (vector - 1) * pitch - RUN_BYTES;
+    transpose_short_columns((const char *)from, PITCH, (char *)to, pitch, (int)rows, size);
+    CHECK(moved(from, to, pitch, rows, vector, size));
+    memset(target.end - RUN_BYTES, 0xa5, RUN_BYTES);
+    CHECK(room_only(target, to, 0));
+  }
+}
+
+static void tiles_are_transposed(void) {
   for (int size = 2; size <= 4; size += 2) {
     const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size;
     check(runs, vector, run, size, size);
     check(runs_past_caches, vector, run, size, LINE_BYTES);
     check(vectors, run, vector, size, size);
+    check_short_columns(size);
   }
   check(square, VL, VL, 4, 4);
 }
 
 static const struct test tests[] = {
-    TEST(blocks_are_transposed),
+    TEST(tiles_are_transposed),
 };
 VECTOR_TESTS(tests);
