@@ -11,7 +11,7 @@ struct span {
 };
 
 /* A block of an image: `from` and `to` are where its matrix begins. */
-struct block {
+struct image_block {
   const char *from;
   char *to;
   struct span rows, columns;

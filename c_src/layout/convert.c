@@ -14,7 +14,7 @@ MLUOP_INLINE void convert_lines(const char *from, int64_t pitch, char *to, int64
 }
 
 /* Between memory and memory: what is read soon is fetched, and lines are written whole. */
-MLUOP_INLINE void convert_far(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE void convert_far(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
   const int64_t begin = b->rows.begin, end = b->rows.end;
   const uintptr_t first = (uintptr_t)(b->to + begin * size) / (uintptr_t)size;
@@ -55,7 +55,7 @@ static int crowded(int64_t pitch, int64_t rows) {
 /* In the caches: a run of columns at a time, each written from begin to end. Lines of many columns
    would have the same place in the first cache where columns are a power of two apart, and push
    each other out. Rows that would are copied first. */
-MLUOP_INLINE void convert_near(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE void convert_near(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t height = VECTOR_BYTES / size, width = RUN_BYTES / size;
   const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
   const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
@@ -87,18 +87,18 @@ MLUOP_INLINE void convert_near(const struct layout_args *a, const struct block *
 
 /* On their own, or the compiler has too few registers left for their loops. */
 __attribute__((noinline)) static void convert_halves(const struct layout_args *a,
-                                                     const struct block *b) {
+                                                     const struct image_block *b) {
   convert_near(a, b, 2);
 }
 
 __attribute__((noinline)) static void convert_floats(const struct layout_args *a,
-                                                     const struct block *b) {
+                                                     const struct image_block *b) {
   convert_near(a, b, 4);
 }
 
 /* Crowded rows where a vector is a line: each is read once, so that it does not matter if it is
    pushed out. Of two lines of a row, so that those of the columns are not. */
-MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct block *b) {
+MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct image_block *b) {
   const struct span rows = b->rows, columns = b->columns;
   for (int64_t first = columns.begin, end; first < columns.end; first = end) {
     end = first + 4 * VL <= columns.end ? first + 2 * VL : columns.end;
@@ -113,7 +113,8 @@ MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct bloc
 }
 
 /* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. */
-MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_block *b,
+                                   int size) {
   const int64_t height = RUN_BYTES / size, width = VECTOR_BYTES / size;
   for (int64_t column = b->columns.begin; column < b->columns.end;
        column = next_tile(b->columns, column, width, width)) {
@@ -125,7 +126,7 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct blo
 }
 
 /* Element by element: a few of them, or few channels of larger images. */
-MLUOP_INLINE void convert_each(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE void convert_each(const struct layout_args *a, const struct image_block *b, int size) {
   for (int64_t c = b->columns.begin; c < b->columns.end; c++) {
     for (int64_t r = b->rows.begin; r < b->rows.end; r++) {
       memcpy(b->to + c * a->to.pitch + r * size, b->from + r * a->from.pitch + c * size,
@@ -134,11 +135,11 @@ MLUOP_INLINE void convert_each(const struct layout_args *a, const struct block *
   }
 }
 
-MLUOP_INLINE void convert(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t rows = a->rows.count, columns = a->columns.count;
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
   const int wide = rows >= line && columns >= line;
-  const int squares = vector == line && size == 4 && crowded(a->from.pitch, line) &&
+  const int squares = vector == line && size == 4 && a->from.pitch % (SAME_PLACE / 16) == 0 &&
                       a->to.pitch % (SAME_PLACE / 2) != 0;
   if (a->packed && convert_few(a, b, size)) return;
   if (wide && a->far) {
@@ -161,7 +162,7 @@ void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end
   int64_t line = matrix % a->lines, image = matrix / a->lines;
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const struct block b = {
+    const struct image_block b = {
         .from = a->input + image * a->from.image + line * a->from.line,
         .to = a->output + image * a->to.image + line * a->to.line,
         .rows = span_of(row, a->rows),

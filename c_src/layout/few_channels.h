@@ -8,7 +8,7 @@
 #include "shared/transpose.h"
 
 /* One channel, or one pixel: both layouts are the same. */
-MLUOP_INLINE void convert_one(const struct layout_args *a, const struct block *b) {
+MLUOP_INLINE void convert_one(const struct layout_args *a, const struct image_block *b) {
   const int64_t begin = (b->rows.begin + b->columns.begin) * a->size;
   const int64_t count = (b->rows.end - b->rows.begin) * (b->columns.end - b->columns.begin);
   memcpy(b->to + begin, b->from + begin, (size_t)(count * a->size));
@@ -16,7 +16,7 @@ MLUOP_INLINE void convert_one(const struct layout_args *a, const struct block *b
 
 /* Two to four channels, element by element: as the compiler knows how many, it makes vectors of
    this. */
-MLUOP_INLINE void convert_channels(const struct layout_args *a, const struct block *b,
+MLUOP_INLINE void convert_channels(const struct layout_args *a, const struct image_block *b,
                                    int64_t channels, int size) {
   const char *restrict from = b->from;
   char *restrict to = b->to;
@@ -39,7 +39,7 @@ MLUOP_INLINE void convert_channels(const struct layout_args *a, const struct blo
 
 /* Columns shorter than a run, one after the other: each is stored as a run, whose rest the next one
    replaces. */
-MLUOP_INLINE void convert_short_columns(const struct layout_args *a, const struct block *b,
+MLUOP_INLINE void convert_short_columns(const struct layout_args *a, const struct image_block *b,
                                         int size) {
   const int64_t width = VECTOR_BYTES / size, pitch = a->to.pitch, bytes = width * pitch;
   char spare[VECTOR_BYTES / 2 * RUN_BYTES];
@@ -54,7 +54,8 @@ MLUOP_INLINE void convert_short_columns(const struct layout_args *a, const struc
 }
 
 /* Rows shorter than a run, one after the other: each is loaded as a run. */
-MLUOP_INLINE void convert_short_rows(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE void convert_short_rows(const struct layout_args *a, const struct image_block *b,
+                                     int size) {
   const int64_t height = VECTOR_BYTES / size, pitch = a->from.pitch, bytes = height * pitch;
   char spare[VECTOR_BYTES / 2 * RUN_BYTES];
   for (int64_t row = b->rows.begin; row < b->rows.end;
@@ -66,7 +67,7 @@ MLUOP_INLINE void convert_short_rows(const struct layout_args *a, const struct b
 }
 
 /* Whether there are so few that one of these ways serves. */
-MLUOP_INLINE int convert_few(const struct layout_args *a, const struct block *b, int size) {
+MLUOP_INLINE int convert_few(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t rows = a->rows.count, columns = a->columns.count;
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size;
   switch (rows < columns ? rows : columns) {
