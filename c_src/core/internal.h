@@ -121,10 +121,10 @@ void mluop_begin_call(mluOpHandle_t handle);
 /* parallel.c */
 enum mluop_schedule {
   MLUOP_STATIC,  /* one range per thread: even work, and each thread keeps its part of the caches */
-  MLUOP_DYNAMIC, /* blocks of `grain` items, taken as threads become free: uneven work */
-  /* Both: blocks, first those of the thread's own range, and then what is left of the others.
+  MLUOP_DYNAMIC, /* grains of `grain` items, taken as threads become free: uneven work */
+  /* Both: grains, first those of the thread's own range, and then what is left of the others.
      Memory that one thread has written costs another two to four times as much to write. */
-  MLUOP_OWN_FIRST
+  MLUOP_STEAL
 };
 
 struct mluop_job {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a job on the calling thread and its workers.
 
-   A job is cut into shares, and shares into blocks. A worker begins with the share of its own
-   number and goes on to the others': a block belongs to whoever comes first, and no block waits for
+   A job is cut into shares, and shares into grains. A worker begins with the share of its own
+   number and goes on to the others': a grain belongs to whoever comes first, and no grain waits for
    a worker that does not come.
 
    The end of the job does wait for all of the team, also for those that come too late to do
    anything. Where every processor is busy with other things, that is until the system lets them
    run: milliseconds. After a team has been waited for in vain, short jobs (shorter than the wait)
    are run by the calling thread alone, ten times as long as the wait was. So waiting costs a tenth
-   of the time, roughly, whatever else the machine does. A job is short by the number of its blocks,
+   of the time, roughly, whatever else the machine does. A job is short by the number of its grains,
    until it has proved to be long. */
 #include "float_state.h"
 #include "internal.h"
@@ -17,9 +17,9 @@
 
 enum {
   MOST_SHARES = 64,
-  /* What a block costs, roughly; as much as it takes to wake this many threads. */
-  BLOCK_NANOSECONDS = 10000,
-  WOKEN_PER_BLOCK = 4,
+  /* What a grain costs, roughly; as much as it takes to wake this many threads. */
+  GRAIN_NANOSECONDS = 10000,
+  WOKEN_PER_GRAIN = 4,
   /* A processor that has nothing else to do wakes up sooner. */
   LATE_NANOSECONDS = 500000,
   ALONE_FACTOR = 10
@@ -28,7 +28,7 @@ enum {
 /* What one worker writes again and again, in a cache line of its own. */
 struct share {
   int64_t next;    /* the first item that nobody has taken */
-  int64_t done_at; /* when a worker that began here has done its last block; 0: none */
+  int64_t done_at; /* when a worker that began here has done its last grain; 0: none */
   int64_t padding[6];
 };
 
@@ -36,7 +36,7 @@ struct run {
   mluOpHandle_t handle;
   const struct mluop_job *job;
   int workers, shares;
-  int64_t step;             /* items in a block */
+  int64_t step;             /* items in a grain */
   struct mluop_watch watch; /* if the handle has somebody to ask */
   struct share share[MOST_SHARES];
 };
@@ -89,7 +89,7 @@ static bool do_items(struct worker *self, int64_t begin, int64_t end) {
   return true;
 }
 
-static bool take_blocks(struct run *run, int index, struct worker *self) {
+static bool take_grains(struct run *run, int index, struct worker *self) {
   const int64_t end = share_begin(run->job, index + 1, run->shares);
   int64_t *next = &run->share[index].next;
   bool any = false;
@@ -102,12 +102,12 @@ static bool take_blocks(struct run *run, int index, struct worker *self) {
   return any;
 }
 
-/* Takes blocks of all shares. */
+/* Takes grains of all shares. */
 static void take_shares(struct run *run, int index) {
   struct worker self = worker_for(run->handle, run->job, index);
   bool any = false;
   for (int i = 0; i < run->shares; i++) {
-    any |= take_blocks(run, (index + i) % run->shares, &self);
+    any |= take_grains(run, (index + i) % run->shares, &self);
   }
   if (!any) return;
   __atomic_store_n(&run->share[index % run->shares].done_at, mluop_now(), __ATOMIC_RELAXED);
@@ -133,9 +133,9 @@ static void run_alone(mluOpHandle_t handle, const struct mluop_job *job) {
   mluop_leave_floats(found);
 }
 
-/* Whether a job of so many blocks had better not wait for a team now. */
-static bool is_hurt_by_waiting(mluOpHandle_t handle, const struct mluop_job *job, int64_t blocks) {
-  return handle->alone > 0 && blocks <= handle->late / BLOCK_NANOSECONDS &&
+/* Whether a job of so many grains had better not wait for a team now. */
+static bool is_hurt_by_waiting(mluOpHandle_t handle, const struct mluop_job *job, int64_t grains) {
+  return handle->alone > 0 && grains <= handle->late / GRAIN_NANOSECONDS &&
          job->kernel != handle->long_kernel;
 }
 
@@ -183,15 +183,15 @@ int mluop_num_threads(mluOpHandle_t handle) {
 
 void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job) {
   if (job->count <= 0 || mluop_is_stopped(&handle->interrupt)) return;
-  const int64_t blocks = mluop_div_up(job->count, job->grain);
+  const int64_t grains = mluop_div_up(job->count, job->grain);
   const int workers = (int)mluop_workers(handle, job);
   if (workers > 1) {
     const int team = mluop_team_size(workers, handle->most_threads);
-    if (is_hurt_by_waiting(handle, job, blocks)) {
+    if (is_hurt_by_waiting(handle, job, grains)) {
       run_without_waiting(handle, job);
       return;
     }
-    if (team <= WOKEN_PER_BLOCK * blocks && run_together(handle, job, workers, team)) return;
+    if (team <= WOKEN_PER_GRAIN * grains && run_together(handle, job, workers, team)) return;
   }
   run_alone(handle, job);
 }

@@ -137,7 +137,7 @@ static void sleep_each(const void *args, int64_t begin, int64_t end, void *scrat
 
 /* Some milliseconds after the first question; the whole job takes 5 s and more. */
 static void a_long_job_ends_early(void) {
-  static const enum mluop_schedule schedules[] = {MLUOP_STATIC, MLUOP_DYNAMIC, MLUOP_OWN_FIRST};
+  static const enum mluop_schedule schedules[] = {MLUOP_STATIC, MLUOP_DYNAMIC, MLUOP_STEAL};
   for (int i = 0; i < 6; i++) {
     mluOpHandle_t handle = create(1 + i % 2);
     struct asked asked = {.caller = pthread_self(), .end_at = 2};

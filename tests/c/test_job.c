@@ -32,7 +32,7 @@ static void threads_have_memory_of_their_own(void) {
   CHECK((char *)job.scratch == shared + 128);
   CHECK_EQ(128 + MLUOP_THREAD_GAP, job.scratch_stride);
   CHECK_EQ(128 + threads * (128 + MLUOP_THREAD_GAP), handle->scratch_size);
-  /* Two blocks are done by two threads at most, and no memory is asked of for none. */
+  /* Two grains are done by two threads at most, and no memory is asked of for none. */
   struct mluop_job small = {.count = 2, .grain = 1, .scratch_bytes = 1 << 18};
   CHECK(mluop_reserve(handle, 0, &small) == small.scratch);
   CHECK_EQ(mluop_min(2, threads) * ((1 << 18) + MLUOP_THREAD_GAP), handle->scratch_size);

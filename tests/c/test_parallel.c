@@ -60,7 +60,7 @@ static void every_item_is_done_once(void) {
       for (size_t g = 0; g < sizeof(grains) / sizeof(grains[0]); g++) {
         check_coverage(handle, counts[c], grains[g], MLUOP_STATIC);
         check_coverage(handle, counts[c], grains[g], MLUOP_DYNAMIC);
-        check_coverage(handle, counts[c], grains[g], MLUOP_OWN_FIRST);
+        check_coverage(handle, counts[c], grains[g], MLUOP_STEAL);
       }
     }
   }
@@ -99,7 +99,7 @@ static void each_thread_has_its_own_scratch(void) {
   mluop_parallel_for(handle, &job);
   job.schedule = MLUOP_DYNAMIC;
   mluop_parallel_for(handle, &job);
-  job.schedule = MLUOP_OWN_FIRST;
+  job.schedule = MLUOP_STEAL;
   mluop_parallel_for(handle, &job);
   OK(mluOpDestroy(handle));
 }

@@ -50,7 +50,7 @@ static const float *line_at(const struct border_list *list, int64_t line, struct
 /* Where to look for a border: its first sample, and the four pixels of a sample at place 0, in the
    order of weights; the others are so many floats away from the first. */
 struct look {
-  const struct border_sample_block *block;
+  const struct border_sample_group *group;
   int64_t lane;
   const float *pixel;
   int64_t away[3];
@@ -58,12 +58,12 @@ struct look {
   struct border_range range;
 };
 
-/* To the next sample: in the next block, or of a border that is alone, in the next lane. */
-MLUOP_INLINE void step_on(const struct border_sample_block **block, int64_t *lane, int alone) {
+/* To the next sample: in the next group, or of a border that is alone, in the next lane. */
+MLUOP_INLINE void step_on(const struct border_sample_group **group, int64_t *lane, int alone) {
   if (!alone) {
-    (*block)++;
+    (*group)++;
   } else if (++*lane == LANES) {
-    (*block)++;
+    (*group)++;
     *lane = 0;
   }
 }
@@ -72,11 +72,11 @@ struct corner_weights {
   vf of[4];
 };
 
-MLUOP_INLINE struct corner_weights weights_in(const struct border_sample_block *block,
+MLUOP_INLINE struct corner_weights weights_in(const struct border_sample_group *group,
                                               int64_t lane) {
   struct corner_weights weights;
   MLUOP_UNROLL
-  for (int p = 0; p < 4; p++) weights.of[p] = vf_set(block->weight[p][lane]);
+  for (int p = 0; p < 4; p++) weights.of[p] = vf_set(group->weight[p][lane]);
   return weights;
 }
 
@@ -94,7 +94,7 @@ MLUOP_INLINE vf value_at(const float *pixel, const int64_t *away,
 MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int alone, vf *best,
                             vi *step) {
   const struct border_range *range = &look->range;
-  const struct border_sample_block *block = look->block;
+  const struct border_sample_group *group = look->group;
   const float *pixel = look->pixel + c;
   const int64_t away[] = {look->away[0], look->away[1], look->away[2]};
   int64_t lane = look->lane, left = range->count;
@@ -104,24 +104,24 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, int
     step[v] = vi_set(0);
   }
   if (!range->zero_first) {
-    const struct corner_weights weights = weights_in(block, lane);
-    const float *here = pixel + block->place[lane] * look->pixel_floats;
+    const struct corner_weights weights = weights_in(group, lane);
+    const float *here = pixel + group->place[lane] * look->pixel_floats;
     MLUOP_UNROLL
     for (int v = 0; v < vectors; v++) best[v] = value_at(here + v * VL, away, &weights);
-    step_on(&block, &lane, alone);
+    step_on(&group, &lane, alone);
     left--;
   }
   for (; left > 0; left--) {
-    const struct corner_weights weights = weights_in(block, lane);
-    const float *here = pixel + block->place[lane] * look->pixel_floats;
-    const vi this_step = vi_opaque(vi_set(block->step[lane]));
+    const struct corner_weights weights = weights_in(group, lane);
+    const float *here = pixel + group->place[lane] * look->pixel_floats;
+    const vi this_step = vi_opaque(vi_set(group->step[lane]));
     MLUOP_UNROLL
     for (int v = 0; v < vectors; v++) {
       const vf value = value_at(here + v * VL, away, &weights);
       step[v] = vi_select(vf_greater(value, best[v]), this_step, step[v]);
       best[v] = vf_max(value, best[v]);
     }
-    step_on(&block, &lane, alone);
+    step_on(&group, &lane, alone);
   }
   if (range->zero_last == 0) return;
   MLUOP_UNROLL
@@ -203,7 +203,7 @@ static struct look look_at(const struct border_list *list, const struct border_s
                            int64_t i, struct lines *lines) {
   const struct border_range *range = &samples->range[i];
   const int64_t next = list->a->plan.pixel_floats;
-  struct look look = {.block = samples->blocks + range->first,
+  struct look look = {.group = samples->groups + range->first,
                       .lane = i,
                       .pixel = lines->slot[0],
                       .pixel_floats = next,
@@ -219,10 +219,10 @@ static struct look look_at(const struct border_list *list, const struct border_s
 }
 
 static struct border_samples samples_in(const struct border_align_args *a,
-                                        struct border_sample_block *room) {
-  const struct border_samples samples = {.blocks = room};
+                                        struct border_sample_group *room) {
+  const struct border_samples samples = {.groups = room};
   for (int32_t step = 0; a->plan.together > 1 && step <= a->shape.pool_size; step++) {
-    for (int lane = 0; lane < LANES; lane++) samples.blocks[step].step[lane] = step;
+    for (int lane = 0; lane < LANES; lane++) samples.groups[step].step[lane] = step;
   }
   return samples;
 }

@@ -21,7 +21,7 @@ enum {
 };
 
 /* One sample of each of so many borders, or so many of one border. */
-struct border_sample_block {
+struct border_sample_group {
   float weight[4][BORDER_ALIGN_LANES];
   int32_t place[BORDER_ALIGN_LANES]; /* the pixel along the border */
   int32_t step[BORDER_ALIGN_LANES];
@@ -43,7 +43,7 @@ struct border_align_plan {
   int64_t line_floats, lines; /* room for the longest line, and lines that a thread holds */
   /* Of the forward: how many borders are sampled together, BORDER_ALIGN_LANES or 1, and the room
      for that. */
-  int64_t together, sample_blocks;
+  int64_t together, sample_groups;
   int64_t sums;       /* of small channels: numbers that a thread adds up in */
   int64_t own_orders; /* 1: a thread orders each list that it comes to; 0: they are ordered */
 };
@@ -81,7 +81,7 @@ static inline struct border_align_order border_align_take_orders(
 struct border_align_scratch {
   float *lines;
   double *sums;
-  struct border_sample_block *samples;
+  struct border_sample_group *samples;
   struct border_align_order order;
 };
 
@@ -91,7 +91,7 @@ static inline struct border_align_scratch border_align_take(const struct border_
   struct border_align_scratch scratch;
   scratch.lines = mluop_take(arena, plan->lines * plan->line_floats, sizeof(*scratch.lines));
   scratch.sums = mluop_take(arena, plan->sums, sizeof(*scratch.sums));
-  scratch.samples = mluop_take(arena, plan->sample_blocks, sizeof(*scratch.samples));
+  scratch.samples = mluop_take(arena, plan->sample_groups, sizeof(*scratch.samples));
   scratch.order = border_align_take_orders(&args->shape, plan->own_orders, arena);
   return scratch;
 }

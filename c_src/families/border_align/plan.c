@@ -46,7 +46,7 @@ static int64_t choose_samples(struct border_align_plan *plan,
   const int64_t samples = shape->pool_size <= BORDER_ALIGN_POOL_LIMIT ? all : 2 * (longest + 2);
   const int few = shape->pool_size <= BORDER_ALIGN_TOGETHER_POOL;
   plan->together = few && longest <= BORDER_ALIGN_TOGETHER_EXTENT ? BORDER_ALIGN_LANES : 1;
-  plan->sample_blocks = mluop_div_up(samples * plan->together, BORDER_ALIGN_LANES);
+  plan->sample_groups = mluop_div_up(samples * plan->together, BORDER_ALIGN_LANES);
   return samples;
 }
 
@@ -107,7 +107,7 @@ static void plan_backward(void *vargs, mluOpHandle_t machine, struct mluop_job *
   const int64_t cost = elements / job->count * GRADIENT_COST;
   job->unit = mluop_max(UNIT_LINES, mluop_unit(cost));
   job->grain = mluop_max(fair, mluop_grain(cost));
-  job->schedule = MLUOP_OWN_FIRST;
+  job->schedule = MLUOP_STEAL;
 }
 
 static const struct mluop_way forward_ways[] = {

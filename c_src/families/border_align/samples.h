@@ -19,7 +19,7 @@ struct border_range {
 };
 
 struct border_samples {
-  struct border_sample_block *blocks;
+  struct border_sample_group *groups;
   struct border_range range[LANES];
 };
 
@@ -30,7 +30,7 @@ struct border_lanes {
 };
 
 /* The results of mluop_axis_at, and the weights; anything for points outside. */
-MLUOP_INLINE void fill_lanes(struct border_sample_block *block, int64_t lane, vf at, vf far_line,
+MLUOP_INLINE void fill_lanes(struct border_sample_group *group, int64_t lane, vf at, vf far_line,
                              const struct border_list *list) {
   const vf zero = vf_set(0.0f), one = vf_set(1.0f), last = vf_set((float)(list->places - 1));
   const vf above = vf_select(vf_greater(at, zero), at, zero);
@@ -39,11 +39,11 @@ MLUOP_INLINE void fill_lanes(struct border_sample_block *block, int64_t lane, vf
   const vm inner = vf_greater(last, low);
   const vf frac = vf_select(inner, clamped - low, zero);
   const vf near_line = one - far_line, near_place = one - frac;
-  vi_store(block->place + lane, vi_truncate(vf_select(inner, low, last)));
-  vf_store(block->weight[0] + lane, near_line * near_place);
-  vf_store(block->weight[list->vertical ? 2 : 1] + lane, near_line * frac);
-  vf_store(block->weight[list->vertical ? 1 : 2] + lane, far_line * near_place);
-  vf_store(block->weight[3] + lane, far_line * frac);
+  vi_store(group->place + lane, vi_truncate(vf_select(inner, low, last)));
+  vf_store(group->weight[0] + lane, near_line * near_place);
+  vf_store(group->weight[list->vertical ? 2 : 1] + lane, near_line * frac);
+  vf_store(group->weight[list->vertical ? 1 : 2] + lane, far_line * near_place);
+  vf_store(group->weight[3] + lane, far_line * frac);
 }
 
 /* Every step of the borders in lanes `lane` to `lane` + VL - 1. All numbers are small enough to be
@@ -56,7 +56,7 @@ MLUOP_INLINE void sample_lanes(struct border_samples *samples, const struct bord
   vf at = vf_load(lanes->start + lane), moving = vf_load(lanes->moving + lane);
   vf steps = zero, before = zero, inside = zero;
   for (int64_t step = 0; step <= list->a->shape.pool_size; step++) {
-    fill_lanes(&samples->blocks[step], lane, at, far_line, list);
+    fill_lanes(&samples->groups[step], lane, at, far_line, list);
     /* A border that has stopped moving shows nothing new. */
     const vf below = vf_select(vf_at_least(extent, at), moving, zero);
     inside = inside + vf_select(vf_at_least(at, vf_set(-1.0f)), below, zero);
@@ -143,14 +143,14 @@ static inline void add_point(struct border_samples *samples, int64_t step, float
     return;
   }
   const float near_line = 1.0f - far_line, near_place = 1.0f - along.frac;
-  struct border_sample_block *block = &samples->blocks[range->count / LANES];
+  struct border_sample_group *group = &samples->groups[range->count / LANES];
   const int64_t lane = range->count++ % LANES;
-  block->step[lane] = (int32_t)step;
-  block->place[lane] = (int32_t)along.low;
-  block->weight[0][lane] = near_line * near_place;
-  block->weight[list->vertical ? 2 : 1][lane] = near_line * along.frac;
-  block->weight[list->vertical ? 1 : 2][lane] = far_line * near_place;
-  block->weight[3][lane] = far_line * along.frac;
+  group->step[lane] = (int32_t)step;
+  group->place[lane] = (int32_t)along.low;
+  group->weight[0][lane] = near_line * near_place;
+  group->weight[list->vertical ? 2 : 1][lane] = near_line * along.frac;
+  group->weight[list->vertical ? 1 : 2][lane] = far_line * near_place;
+  group->weight[3][lane] = far_line * along.frac;
 }
 
 /* Every step. */

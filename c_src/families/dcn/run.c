@@ -89,7 +89,7 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
       .args = args,
       .count = s->N * args->plan.blocks * blocks,
       .grain = mluop_grain(cost_of(dcn_rows(args) * columns * args->plan.outputs)),
-      .schedule = MLUOP_OWN_FIRST,
+      .schedule = MLUOP_STEAL,
       .scratch_bytes = arena.used};
   args->filter = mluop_reserve(handle, packed_bytes(s), &job);
   if (args->filter == NULL) return false;
@@ -161,7 +161,7 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
       .args = args,
       .count = plan->wave_images * plan->strips * units,
       .grain = mluop_grain(cost_of(plan->wave_blocks * products / plan->strips)),
-      .schedule = MLUOP_OWN_FIRST,
+      .schedule = MLUOP_STEAL,
       .scratch_bytes = arena.used};
   take_shared(args, &shared);
   shared.memory = mluop_reserve(handle, shared.used, &job);
@@ -208,7 +208,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
                           .count = args->plan.parts * blocks,
                           .grain = mluop_grain(cost_of(s->N * s->ho * s->wo / args->plan.parts *
                                                        args->plan.depth * outputs)),
-                          .schedule = MLUOP_OWN_FIRST,
+                          .schedule = MLUOP_STEAL,
                           .scratch_bytes = arena.used};
   const struct mluop_job finish = {
       .kernel = dcn_finish_weight[handle->isa],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/kernels.h"
+#include "shared/roi_pool/block.h"
 #include "shared/roi_pool/gather.h"
-#include "shared/roi_pool/tile.h"
 
 /* Vectors of channels whose gradients are held in registers at once. */
 enum { VECTORS = VL == 16 ? 16 : 8 };
@@ -58,10 +58,10 @@ MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a,
   return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
-/* The sums over the tiles of a bin, in their order. */
-static struct roi_pool_slopes sum_tiles(const struct roi_pool_args *a, int64_t item) {
-  const struct roi_pool_place *place = &a->tiles.places[item];
-  const struct roi_pool_slopes *slopes = a->tiles.slopes + place->slopes;
+/* The sums over the blocks of a bin, in their order. */
+static struct roi_pool_slopes sum_blocks(const struct roi_pool_args *a, int64_t item) {
+  const struct roi_pool_place *place = &a->blocks.places[item];
+  const struct roi_pool_slopes *slopes = a->blocks.slopes + place->slopes;
   struct roi_pool_slopes sum = slopes[0];
   for (int i = 1; i < place->down * place->across; i++) {
     sum.x += slopes[i].x;
@@ -75,9 +75,9 @@ static float scaled(float gamma, float size, float slope) {
   return slope == 0.0f ? 0.0f : gamma * size * slope;
 }
 
-/* Whether all pixels of a bin are needed: the tiles have not summed its slopes. */
+/* Whether all pixels of a bin are needed: the blocks have not summed its slopes. */
 MLUOP_INLINE int is_whole(const struct roi_pool_args *a, int64_t item) {
-  return a->tiles.slopes == NULL || a->tiles.places[item].list >= a->tiles.count;
+  return a->blocks.slopes == NULL || a->blocks.places[item].list >= a->blocks.count;
 }
 
 /* Item: a bin, in the order of `bins`. */
@@ -94,7 +94,7 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
       describe_bin(a, item, 1, &taps);
       slopes = a->shape.is_half ? whole_bin(a, &taps, 1) : whole_bin(a, &taps, 0);
     } else {
-      slopes = sum_tiles(a, item);
+      slopes = sum_blocks(a, item);
     }
     const struct roi_pool_roi *roi = &a->memory.rois[a->memory.bins[item].roi];
     const int64_t index = a->memory.bins[item].index, at = index + index / plane * plane;

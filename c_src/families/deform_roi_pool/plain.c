@@ -58,7 +58,7 @@ static void pool_bin(const pool_t *t, int64_t r, int64_t ph, int64_t pw) {
   t->grad_offset[(2 * r + 1) * plane + place] = t->gamma * height * slope_y;
 }
 
-static void pool_walk(const pool_t *t) {
+static void pool_all(const pool_t *t) {
   for (int64_t r = 0; r < t->bins.n; r++)
     for (int64_t ph = 0; ph < t->bins.h; ph++)
       for (int64_t pw = 0; pw < t->bins.w; pw++) pool_bin(t, r, ph, pw);
@@ -74,7 +74,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolForward(
   pool_t pool = {shape_of(input_desc), shape_of(output_desc), spatial_scale,    gamma,
                  sampling_ratio,       .rois = rois,          .offset = offset, .input = input};
   pool.output = zeros(output, pool.bins);
-  pool_walk(&pool);
+  pool_all(&pool);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -99,6 +99,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpDeformRoiPoolBackward(
                  .grad_output = grad_output,
                  .grad_offset = grad_offset};
   pool.grad_input = zeros(grad_input, shape_of(grad_input_desc));
-  pool_walk(&pool);
+  pool_all(&pool);
   return MLUOP_STATUS_SUCCESS;
 }

@@ -5,35 +5,35 @@
 #include "shared/pick.h"
 
 /* Where positions are sorted, the columns of a stretch of the map are neighbours: im is written
-   once, stretch by stretch, zeros included. What a section of the map looks like is found once for
+   once, stretch by stretch, zeros included. What a block of the map looks like is found once for
    all channels. */
 
 enum {
-  BLOCKS = MASKED_COL2IM_SECTION_BYTES / PICK_BYTES + 2, /* see section_begin */
-  ELEMENTS_MAX = BLOCKS * PICK_LANES_MAX
+  VECTORS = MASKED_COL2IM_BLOCK_BYTES / PICK_BYTES + 2, /* see block_begin */
+  ELEMENTS_MAX = VECTORS * PICK_LANES_MAX
 };
 
-enum section_kind {
-  SECTION_FULL,    /* every element has a column: a copy */
-  SECTION_SCATTER, /* cleared, then the columns are put in one by one */
-  SECTION_BLOCKS   /* vectors are made of the columns and zeros */
+enum block_kind {
+  BLOCK_FULL,    /* every element has a column: a copy */
+  BLOCK_SCATTER, /* cleared, then the columns are put in one by one */
+  BLOCK_VECTORS  /* vectors are made of the columns and zeros */
 };
 
-struct map_block {
-  int64_t at; /* the first element, from the begin of the section on */
+struct map_vector {
+  int64_t at; /* the first element, from the begin of the block on */
   uint32_t keep;
   struct pick pick; /* from a row of col */
   int32_t offsets[PICK_LANES_MAX];
 };
 
-struct map_section {
-  enum section_kind kind;
+struct map_block {
+  enum block_kind kind;
   int64_t begin, elements;
   int64_t first, columns;       /* of col */
-  uint16_t place[ELEMENTS_MAX]; /* of each column, from the begin of the section on */
-  int64_t count;                /* of blocks */
-  int64_t lanes; /* elements in each block: fewer than fit only if the plane is so small */
-  struct map_block blocks[BLOCKS];
+  uint16_t place[ELEMENTS_MAX]; /* of each column, from the begin of the block on */
+  int64_t count;                /* of vectors */
+  int64_t lanes; /* elements in each vector: fewer than fit only if the plane is so small */
+  struct map_vector vectors[VECTORS];
 };
 
 static int64_t position(const struct masked_col2im_args *a, int64_t m) {
@@ -54,10 +54,10 @@ static int64_t find_column(const struct masked_col2im_args *a, int64_t at, int64
   return low;
 }
 
-/* `rank`: the first column of the section that is not before the block. Returns the first after it.
+/* `rank`: the first column of the block that is not before the vector. Returns the first after it.
  */
-static int64_t describe_block(const struct map_section *c, struct map_block *b, int64_t at,
-                              int64_t rank) {
+static int64_t describe_vector(const struct map_block *c, struct map_vector *b, int64_t at,
+                               int64_t rank) {
   b->at = at;
   b->keep = 0;
   b->pick.first = c->first + rank;
@@ -72,65 +72,64 @@ static int64_t describe_block(const struct map_section *c, struct map_block *b, 
   return rank;
 }
 
-static void describe_blocks(struct map_section *c, int64_t full) {
+static void describe_vectors(struct map_block *c, int64_t full) {
   c->count = (c->elements + full - 1) / full;
   c->lanes = c->elements < full ? c->elements : full;
   int64_t rank = 0;
   for (int64_t i = 0; i < c->count; i++) {
     int64_t at = i * full;
     if (at + c->lanes > c->elements) {
-      /* The last block may share elements with the one before it: both write the same. */
+      /* The last vector may share elements with the one before it: both write the same. */
       at = c->elements - c->lanes;
       while (rank > 0 && c->place[rank - 1] >= at) rank--;
     }
-    rank = describe_block(c, &c->blocks[i], at, rank);
+    rank = describe_vector(c, &c->vectors[i], at, rank);
   }
 }
 
-/* Blocks cost as much as so many stores, describing them as much as so many for each column. */
-enum { COST_OF_BLOCK = 4, COST_OF_DESCRIPTION = 4 };
+/* Vectors cost as much as so many stores, describing them as much as so many for each column. */
+enum { COST_OF_VECTOR = 4, COST_OF_DESCRIPTION = 4 };
 
-static enum section_kind choose_kind(const struct map_section *c, int64_t channels, int64_t full) {
-  if (c->columns == c->elements) return SECTION_FULL;
-  if (!PICK_SHUFFLES) return SECTION_SCATTER;
-  const int64_t blocks = c->elements / full * COST_OF_BLOCK * channels;
-  return c->columns * (channels - COST_OF_DESCRIPTION) < blocks ? SECTION_SCATTER : SECTION_BLOCKS;
+static enum block_kind choose_kind(const struct map_block *c, int64_t channels, int64_t full) {
+  if (c->columns == c->elements) return BLOCK_FULL;
+  if (!PICK_SHUFFLES) return BLOCK_SCATTER;
+  const int64_t vectors = c->elements / full * COST_OF_VECTOR * channels;
+  return c->columns * (channels - COST_OF_DESCRIPTION) < vectors ? BLOCK_SCATTER : BLOCK_VECTORS;
 }
 
-/* The first element of a section. Sections are nearly equal, so that none is shorter than a block
+/* The first element of a block. Blocks are nearly equal, so that none is shorter than a vector
    (but for a single one), and begin with a line where im does: up to PICK_LANES_MAX - 1 elements
    early.
  */
-static int64_t section_begin(const struct masked_col2im_args *a, int64_t number) {
+static int64_t block_begin(const struct masked_col2im_args *a, int64_t number) {
   const int64_t plane = a->call.H * a->call.W;
-  return number < a->sections ? number * plane / a->sections / PICK_LANES_MAX * PICK_LANES_MAX
-                              : plane;
+  return number < a->blocks ? number * plane / a->blocks / PICK_LANES_MAX * PICK_LANES_MAX : plane;
 }
 
-/* `first`: the first column of the section, if it is known, else -1. */
-static void describe_section(const struct masked_col2im_args *a, struct map_section *c,
-                             int64_t number, int64_t first, int64_t channels) {
+/* `first`: the first column of the block, if it is known, else -1. */
+static void describe_block(const struct masked_col2im_args *a, struct map_block *c, int64_t number,
+                           int64_t first, int64_t channels) {
   const int64_t full = pick_lanes(a->call.element_size);
-  const int64_t begin = section_begin(a, number), end = section_begin(a, number + 1);
+  const int64_t begin = block_begin(a, number), end = block_begin(a, number + 1);
   c->begin = begin;
   c->elements = end - begin;
   c->first = first >= 0 ? first : find_column(a, begin, 0, a->call.M);
   const int64_t most = a->call.M - c->first < c->elements ? a->call.M : c->first + c->elements;
   c->columns = find_column(a, end, c->first, most) - c->first;
   c->kind = choose_kind(c, channels, full);
-  if (c->kind == SECTION_FULL) return;
+  if (c->kind == BLOCK_FULL) return;
   const int32_t *h = a->call.mask_h_idx + c->first, *w = a->call.mask_w_idx + c->first;
   for (int64_t k = 0; k < c->columns; k++) {
     c->place[k] =
         (uint16_t)((uint32_t)h[k] * (uint32_t)a->call.W + (uint32_t)w[k] - (uint32_t)begin);
   }
-  if (c->kind == SECTION_BLOCKS) describe_blocks(c, full);
+  if (c->kind == BLOCK_VECTORS) describe_vectors(c, full);
 }
 
-MLUOP_INLINE void move_blocks(const struct map_section *c, const char *row, int64_t left, char *to,
-                              int64_t size) {
+MLUOP_INLINE void move_vectors(const struct map_block *c, const char *row, int64_t left, char *to,
+                               int64_t size) {
   for (int64_t i = 0; i < c->count; i++) {
-    const struct map_block *b = &c->blocks[i];
+    const struct map_vector *b = &c->vectors[i];
     char *here = to + b->at * size;
     if (b->keep == 0) {
       memset(here, 0, PICK_BYTES);
@@ -142,19 +141,19 @@ MLUOP_INLINE void move_blocks(const struct map_section *c, const char *row, int6
   }
 }
 
-MLUOP_INLINE void move_section(const struct masked_col2im_args *a, const struct map_section *c,
-                               int64_t channel, int64_t size) {
-  char buffer[BLOCKS * PICK_BYTES];
+MLUOP_INLINE void move_block(const struct masked_col2im_args *a, const struct map_block *c,
+                             int64_t channel, int64_t size) {
+  char buffer[VECTORS * PICK_BYTES];
   const int64_t bytes = c->elements * size;
   const char *row = (const char *)a->call.source + channel * a->call.M * size,
              *from = row + c->first * size;
   char *out = (char *)a->call.target + (channel * a->call.H * a->call.W + c->begin) * size;
-  const int direct = !a->stream && (c->kind != SECTION_BLOCKS || bytes >= PICK_BYTES);
+  const int direct = !a->stream && (c->kind != BLOCK_VECTORS || bytes >= PICK_BYTES);
   char *to = direct ? out : buffer;
-  if (c->kind == SECTION_BLOCKS) {
-    move_blocks(c, row, (a->call.C - channel) * a->call.M, to,
-                size); /* elements of col from the row on */
-  } else if (c->kind == SECTION_SCATTER) {
+  if (c->kind == BLOCK_VECTORS) {
+    move_vectors(c, row, (a->call.C - channel) * a->call.M, to,
+                 size); /* elements of col from the row on */
+  } else if (c->kind == BLOCK_SCATTER) {
     clear_bytes(to, bytes);
     for (int64_t k = 0; k < c->columns; k++) {
       memcpy(to + c->place[k] * size, from + k * size, (size_t)size);
@@ -168,20 +167,20 @@ MLUOP_INLINE void move_section(const struct masked_col2im_args *a, const struct 
   if (!direct) stream_bytes(out, buffer, bytes);
 }
 
-/* Channels [begin, end) of a section. `first`: its first column, if it is known, else -1. Returns
+/* Channels [begin, end) of a block. `first`: its first column, if it is known, else -1. Returns
    the first column after it. */
-static int64_t do_section(const struct masked_col2im_args *a, int64_t number, int64_t begin,
-                          int64_t end, int64_t first) {
-  struct map_section section;
-  describe_section(a, &section, number, first, end - begin);
+static int64_t do_block(const struct masked_col2im_args *a, int64_t number, int64_t begin,
+                        int64_t end, int64_t first) {
+  struct map_block block;
+  describe_block(a, &block, number, first, end - begin);
   for (int64_t channel = begin; channel < end; channel++) {
     if (a->call.element_size == 2) {
-      move_section(a, &section, channel, 2);
+      move_block(a, &block, channel, 2);
     } else {
-      move_section(a, &section, channel, 4);
+      move_block(a, &block, channel, 4);
     }
   }
-  return section.first + section.columns;
+  return block.first + block.columns;
 }
 
 void MLUOP_VARIANT(masked_col2im_sorted)(const void *vargs, int64_t begin, int64_t end,
@@ -190,14 +189,14 @@ void MLUOP_VARIANT(masked_col2im_sorted)(const void *vargs, int64_t begin, int64
   const struct masked_col2im_args *a = vargs;
   int64_t next = -1;
   if (a->by_channel) {
-    for (int64_t number = 0; number < a->sections; number++) {
-      next = do_section(a, number, begin, end, next);
+    for (int64_t number = 0; number < a->blocks; number++) {
+      next = do_block(a, number, begin, end, next);
     }
   } else {
     for (int64_t item = begin; item < end;) {
       const int64_t number = item / a->call.C, channel = item % a->call.C;
       const int64_t count = a->call.C - channel < end - item ? a->call.C - channel : end - item;
-      next = do_section(a, number, channel, channel + count, next);
+      next = do_block(a, number, channel, channel + count, next);
       item += count;
     }
   }

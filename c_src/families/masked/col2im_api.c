@@ -12,7 +12,7 @@ enum { COL = 0, IM = 3 };
 /* Picoseconds of a byte of im, and of a position that is checked. */
 enum { BYTE_COST = 153, POSITION_COST = 610 };
 
-/* Channels of a thread that are worth describing every section again; if one element in so many has
+/* Channels of a thread that are worth describing every block again; if one element in so many has
    a column, all that counts is how a plane is cleared. */
 enum { CHANNELS_PER_THREAD = 8, FEW_POSITIONS = 24 };
 
@@ -82,9 +82,9 @@ static bool are_many(const void *vargs, mluOpHandle_t machine) {
   return call->M * FEW_POSITIONS >= call->H * call->W || call->C < mluop_num_threads(machine);
 }
 
-/* Channels, or sections of them. */
+/* Channels, or blocks of them. */
 static void share_out(const struct masked_col2im_args *args, struct mluop_job *job) {
-  const int64_t parts = args->by_channel ? 1 : args->sections;
+  const int64_t parts = args->by_channel ? 1 : args->blocks;
   const int64_t plane_bytes = args->call.H * args->call.W * args->call.element_size;
   job->count = args->call.C * parts;
   const int64_t cost = plane_bytes / parts * BYTE_COST;
@@ -96,7 +96,7 @@ static void share_out(const struct masked_col2im_args *args, struct mluop_job *j
 static void plan_sorted(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct masked_col2im_args *args = vargs;
   const int64_t plane_bytes = args->call.H * args->call.W * args->call.element_size;
-  args->sections = mluop_div_up(plane_bytes, MASKED_COL2IM_SECTION_BYTES);
+  args->blocks = mluop_div_up(plane_bytes, MASKED_COL2IM_BLOCK_BYTES);
   args->by_channel = args->call.C >= CHANNELS_PER_THREAD * (int64_t)mluop_num_threads(machine);
   share_out(args, job);
 }

@@ -9,17 +9,17 @@
    every channel. Only which positions are on the map depends on the tap. */
 
 enum {
-  GROUPS = MASKED_IM2COL_SECTION_BYTES / PICK_BYTES + 2, /* see section_begin */
+  GROUPS = MASKED_IM2COL_BLOCK_BYTES / PICK_BYTES + 2, /* see block_begin */
   TAPS = 16, /* rows and columns of the kernel that are worked on together */
   FEW = 4
 };
 
 struct position_group {
-  int64_t m; /* the first position, from the begin of the section on */
+  int64_t m; /* the first position, from the begin of the block on */
   struct pick pick;
 };
 
-struct column_section {
+struct column_block {
   int64_t begin, positions;
   int64_t first, last; /* of all picks */
   int64_t count;       /* of groups */
@@ -55,18 +55,18 @@ MLUOP_INLINE void describe_group(struct pick *pick, const int32_t *offsets, int6
   pick_classify(pick, range.high - range.low + 1, lanes, size);
 }
 
-/* The first position of a section. Sections are nearly equal, so that none is shorter than a group
+/* The first position of a block. Blocks are nearly equal, so that none is shorter than a group
    (but for a single one), and begin with a line where data_col does: up to PICK_LANES_MAX - 1
    positions early. */
-static int64_t section_begin(const struct masked_im2col_args *a, int64_t number) {
-  return number < a->sections ? number * a->call.M / a->sections / PICK_LANES_MAX * PICK_LANES_MAX
-                              : a->call.M;
+static int64_t block_begin(const struct masked_im2col_args *a, int64_t number) {
+  return number < a->blocks ? number * a->call.M / a->blocks / PICK_LANES_MAX * PICK_LANES_MAX
+                            : a->call.M;
 }
 
-MLUOP_INLINE void describe_section(const struct masked_im2col_args *a, struct column_section *c,
-                                   int64_t number, int64_t size) {
+MLUOP_INLINE void describe_block(const struct masked_im2col_args *a, struct column_block *c,
+                                 int64_t number, int64_t size) {
   const int64_t full = pick_lanes(size);
-  const int64_t begin = section_begin(a, number), end = section_begin(a, number + 1);
+  const int64_t begin = block_begin(a, number), end = block_begin(a, number + 1);
   const int32_t *h = a->call.mask_h_idx + begin, *w = a->call.mask_w_idx + begin;
   c->begin = begin;
   c->positions = end - begin;
@@ -103,17 +103,17 @@ MLUOP_INLINE int all_on_map(struct index_range range, int64_t pad, int64_t i, in
 }
 
 /* Taps i to i + n - 1. `on` is set for each group and tap. */
-MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct column_section *c,
+MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct column_block *c,
                               const int32_t *indices, int64_t pad, int64_t i, int64_t n,
                               int64_t extent, int64_t size) {
   const int64_t full = pick_lanes(size), lanes = c->lanes;
   const uint32_t all = (uint32_t)((UINT64_C(1) << lanes) - 1);
   const int32_t *own = indices + c->begin;
-  const int section_inside = all_on_map(range_of(own, c->positions), pad, i, n, extent);
+  const int block_inside = all_on_map(range_of(own, c->positions), pad, i, n, extent);
   for (int64_t g = 0; g < c->count; g++) {
     const int32_t *values = own + c->groups[g].m;
-    const int inside = section_inside || all_on_map(range_of(values, lanes == full ? full : lanes),
-                                                    pad, i, n, extent);
+    const int inside = block_inside || all_on_map(range_of(values, lanes == full ? full : lanes),
+                                                  pad, i, n, extent);
     for (int64_t tap = 0; tap < n; tap++) {
       on[tap][g] = inside ? all : on_map(values, lanes, pad, i + tap, extent);
     }
@@ -122,7 +122,7 @@ MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct column_sec
 
 /* A group at a tap that reads `shift` (modulo 2^64) elements on from tap (0, 0). `safe`: all that a
    pick reads is in the feature. */
-MLUOP_INLINE void move_group(const struct column_section *c, const struct position_group *g,
+MLUOP_INLINE void move_group(const struct column_block *c, const struct position_group *g,
                              const char *plane, int64_t left, uint64_t shift, char *to,
                              uint32_t keep, int safe, int64_t size) {
   const int64_t from = (int64_t)((uint64_t)g->pick.first + shift);
@@ -137,8 +137,8 @@ MLUOP_INLINE void move_group(const struct column_section *c, const struct positi
   }
 }
 
-/* One row of data_col: the groups of the section at one tap. `ahead`: the next plane is next. */
-MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct column_section *c,
+/* One row of data_col: the groups of the block at one tap. `ahead`: the next plane is next. */
+MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct column_block *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
                            uint64_t shift, char *to, int ahead, int64_t size) {
   const int64_t plane = a->call.H * a->call.W, window = PICK_VECTORS * pick_lanes(size);
@@ -163,7 +163,7 @@ MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct colu
              on_row[g] & on_column[g], safe, size);
 }
 
-MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct column_section *c,
+MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct column_block *c,
                                int64_t channel, int64_t i0, int64_t j0, int64_t size) {
   char buffer[GROUPS * PICK_BYTES];
   const int64_t bytes = c->positions * size;
@@ -183,7 +183,7 @@ MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct 
 }
 
 /* Channels [begin, end) of a tap, for no more than FEW positions. */
-MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct column_section *c,
+MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct column_block *c,
                            int64_t begin, int64_t end, int64_t i, int64_t j, int64_t size) {
   const int64_t plane = a->call.H * a->call.W * size, taps = a->kernel_h * a->kernel_w;
   const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->call.W + (uint64_t)(j - a->pad_w);
@@ -205,11 +205,11 @@ MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct colu
   }
 }
 
-/* Channels [begin, end) of a section. */
-MLUOP_INLINE void do_section(const struct masked_im2col_args *a, int64_t number, int64_t begin,
-                             int64_t end, int64_t size) {
-  struct column_section section, *c = &section;
-  describe_section(a, c, number, size);
+/* Channels [begin, end) of a block. */
+MLUOP_INLINE void do_block(const struct masked_im2col_args *a, int64_t number, int64_t begin,
+                           int64_t end, int64_t size) {
+  struct column_block block, *c = &block;
+  describe_block(a, c, number, size);
   for (int64_t i0 = 0; i0 < a->kernel_h; i0 += TAPS) {
     const int64_t taps_h = a->kernel_h - i0 < TAPS ? a->kernel_h - i0 : TAPS;
     find_on_map(c->on_rows, c, a->call.mask_h_idx, a->pad_h, i0, taps_h, a->call.H, size);
@@ -229,12 +229,12 @@ MLUOP_INLINE void do_section(const struct masked_im2col_args *a, int64_t number,
   }
 }
 
-static void do_any_section(const struct masked_im2col_args *a, int64_t number, int64_t begin,
-                           int64_t end) {
+static void do_any_block(const struct masked_im2col_args *a, int64_t number, int64_t begin,
+                         int64_t end) {
   if (a->call.element_size == 2) {
-    do_section(a, number, begin, end, 2);
+    do_block(a, number, begin, end, 2);
   } else {
-    do_section(a, number, begin, end, 4);
+    do_block(a, number, begin, end, 4);
   }
 }
 
@@ -244,17 +244,17 @@ void MLUOP_VARIANT(masked_im2col_forward)(const void *vargs, int64_t begin, int6
   const struct masked_im2col_args *a = vargs;
   if (a->share == MASKED_IM2COL_PLANES) {
     for (int64_t channel = begin; channel < end; channel++) {
-      for (int64_t number = 0; number < a->sections; number++) {
-        do_any_section(a, number, channel, channel + 1);
+      for (int64_t number = 0; number < a->blocks; number++) {
+        do_any_block(a, number, channel, channel + 1);
       }
     }
   } else if (a->share == MASKED_IM2COL_CHANNELS) {
-    for (int64_t number = 0; number < a->sections; number++) do_any_section(a, number, begin, end);
+    for (int64_t number = 0; number < a->blocks; number++) do_any_block(a, number, begin, end);
   } else {
     while (begin < end) {
       const int64_t number = begin / a->call.C, channel = begin % a->call.C;
       const int64_t count = a->call.C - channel < end - begin ? a->call.C - channel : end - begin;
-      do_any_section(a, number, channel, channel + count);
+      do_any_block(a, number, channel, channel + count);
       begin += count;
     }
   }

@@ -8,7 +8,7 @@ enum { FEATURE = 0, DATA_COL = 3 };
 #define VALUES (MLUOP_BIT(FEATURE) | MLUOP_BIT(DATA_COL))
 
 /* Picoseconds of a byte of data_col, also where each element is in another line of the feature;
-   channels of a thread that are worth describing every section again. */
+   channels of a thread that are worth describing every block again. */
 enum { BYTE_COST = 153, SPARSE_BYTE_COST = 1221, CHANNELS_PER_THREAD = 8 };
 
 /* One position out of so many can be picked out of vectors; short rows cost as much as so many
@@ -100,7 +100,7 @@ static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
   const struct masked_call *call = &args->call;
   const int64_t plane = call->H * call->W, threads = mluop_num_threads(handle);
   const int64_t row_bytes = call->M * call->element_size;
-  args->sections = mluop_div_up(row_bytes, MASKED_IM2COL_SECTION_BYTES);
+  args->blocks = mluop_div_up(row_bytes, MASKED_IM2COL_BLOCK_BYTES);
   const bool sparse = call->M > 4 && call->M * PICKED_FROM < plane;
   int64_t cost = mluop_max(row_bytes, SHORT_ROW_BYTES * mluop_min(call->M, 4)), items = call->C;
   cost *= args->kernel_h * args->kernel_w;
@@ -112,8 +112,8 @@ static void run(mluOpHandle_t handle, struct masked_im2col_args *args) {
   } else if (call->C >= CHANNELS_PER_THREAD * threads) {
     args->share = MASKED_IM2COL_CHANNELS;
   } else {
-    items *= args->sections;
-    cost /= args->sections;
+    items *= args->blocks;
+    cost /= args->blocks;
   }
   cost *= sparse ? SPARSE_BYTE_COST : BYTE_COST;
   const struct mluop_job job = {.kernel = masked_im2col_forward[handle->isa],

@@ -100,25 +100,25 @@ static void stream_in_order(const struct psamask_args *a, int64_t begin, int64_t
 
 /* Two pixels are written together, a row of each in turn: each reads and writes pages of its own,
    and while one waits for the memory, the other goes on. */
-struct lane {
+struct pixel_writer {
   struct writer writer;
   struct patch patch;
 };
 
 /* (Not inlined: measured faster by a quarter.) */
-__attribute__((noinline)) static void stream_row(struct lane *lane, int64_t row, int64_t ahead,
-                                                 int far) {
-  struct patch *p = &lane->patch;
-  writer_send(&lane->writer); /* what the row before has completed */
+__attribute__((noinline)) static void stream_row(struct pixel_writer *pixel, int64_t row,
+                                                 int64_t ahead, int far) {
+  struct patch *p = &pixel->patch;
+  writer_send(&pixel->writer); /* what the row before has completed */
   if (row < p->first || row >= p->last) {
-    writer_zeros(&lane->writer, p->to_pitch);
+    writer_zeros(&pixel->writer, p->to_pitch);
     return;
   }
   const int64_t run = p->end - p->begin;
   prefetch_ahead(p->from, run, ahead, far);
-  writer_zeros(&lane->writer, p->begin);
-  writer_run(&lane->writer, p->from, run);
-  writer_zeros(&lane->writer, p->to_pitch - p->end);
+  writer_zeros(&pixel->writer, p->begin);
+  writer_run(&pixel->writer, p->from, run);
+  writer_zeros(&pixel->writer, p->to_pitch - p->end);
   p->from += p->from_pitch;
 }
 
@@ -126,7 +126,7 @@ static void stream_in_pairs(const struct psamask_args *a, int64_t begin, int64_t
                             float *buffers) {
   const int64_t map = a->H * a->W, ahead = 2 * (a->h_mask * a->w_mask - 1);
   const int far = a->w_mask - a->W >= 3 * LINE_FLOATS;
-  struct lane one, other;
+  struct pixel_writer one, other;
   writer_begin(&one.writer, a->target + begin * map, buffers, 0);
   int64_t pixel = begin;
   for (; pixel + 2 <= end; pixel += 2) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/psamask/kernels.h"
-#include "families/psamask/lanes.h"
+#include "families/psamask/pixels.h"
 #include "shared/move.h"
 
 /* Reads targets (th, tw) to (th, tw + VL - 1) of `count` pixels from p on; rows[i] becomes what
@@ -17,24 +17,25 @@ MLUOP_INLINE void load_targets(vf rows[VL], const float *from, int64_t pitch, in
   vf_transpose(rows);
 }
 
-/* Moves targets (th, tw) to (th, tw + VL - 1) of the lanes from `from`, in rows of H * W, to where
-   the masks of the lanes have them. */
+/* Moves targets (th, tw) to (th, tw + VL - 1) of some pixels from `from`, in rows of H * W, to
+   where the masks of the pixels have them. */
 MLUOP_INLINE void scatter_tile(const struct psamask_args *a, const float *from, float *masks,
-                               const struct lanes *l, int64_t shift, int64_t th, int64_t tw) {
+                               const struct pixel_vector *v, int64_t shift, int64_t th,
+                               int64_t tw) {
   const int64_t height = smaller(VL, a->W - tw);
-  if (l->any_end <= tw || l->any_begin >= tw + height) return;
+  if (v->any_end <= tw || v->any_begin >= tw + height) return;
   vf rows[VL];
-  load_targets(rows, from, a->H * a->W, height, l->count);
-  if (l->count < VL || l->all_first > th || l->all_last <= th || l->all_begin > tw ||
-      l->all_end < tw + height) {
+  load_targets(rows, from, a->H * a->W, height, v->count);
+  if (v->count < VL || v->all_first > th || v->all_last <= th || v->all_begin > tw ||
+      v->all_end < tw + height) {
     for (int i = 0; i < VL; i++) {
-      const int64_t end = l->first[i] <= th && th < l->last[i] ? l->end[i] - tw : 0;
-      vf_store_span(masks + (l->at[i] + shift + tw), rows[i], l->begin[i] - tw, end);
+      const int64_t end = v->first[i] <= th && th < v->last[i] ? v->end[i] - tw : 0;
+      vf_store_span(masks + (v->at[i] + shift + tw), rows[i], v->begin[i] - tw, end);
     }
   } else if (height < VL) {
-    for (int i = 0; i < VL; i++) vf_store_part(masks + (l->at[i] + shift + tw), rows[i], height);
+    for (int i = 0; i < VL; i++) vf_store_part(masks + (v->at[i] + shift + tw), rows[i], height);
   } else {
-    for (int i = 0; i < VL; i++) vf_store(masks + (l->at[i] + shift + tw), rows[i]);
+    for (int i = 0; i < VL; i++) vf_store(masks + (v->at[i] + shift + tw), rows[i]);
   }
 }
 
@@ -44,13 +45,13 @@ static void zero_around(const struct psamask_args *a, float *mask, int64_t begin
 }
 
 /* The zeros between the runs of target rows th and th + 1. */
-static void zero_gaps(const struct psamask_args *a, float *masks, const struct lanes *l,
+static void zero_gaps(const struct psamask_args *a, float *masks, const struct pixel_vector *v,
                       int64_t th) {
-  for (int64_t i = 0; i < l->count; i++) {
-    if (th < l->first[i] || th + 1 >= l->last[i]) continue;
-    const int64_t gap = a->w_mask - (l->end[i] - l->begin[i]);
+  for (int64_t i = 0; i < v->count; i++) {
+    if (th < v->first[i] || th + 1 >= v->last[i]) continue;
+    const int64_t gap = a->w_mask - (v->end[i] - v->begin[i]);
     if (gap > 0) {
-      zero_long_run(masks + l->at[i] + th * a->w_mask + l->end[i], gap, a->stream);
+      zero_long_run(masks + v->at[i] + th * a->w_mask + v->end[i], gap, a->stream);
     }
   }
 }
@@ -67,20 +68,20 @@ MLUOP_INLINE void prefetch_tile(const float *from, int64_t pitch) {
 static void backward_direct(const struct psamask_args *a, const float *spread, float *masks,
                             int64_t p, int64_t p_end) {
   const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask;
-  struct lanes l;
+  struct pixel_vector v;
   for (; p < p_end; p += VL) {
-    set_lanes(&l, a, p, smaller(VL, p_end - p));
-    for (int64_t i = 0; i < l.count; i++) {
+    set_pixels(&v, a, p, smaller(VL, p_end - p));
+    for (int64_t i = 0; i < v.count; i++) {
       const int64_t at = (p + i) * mask;
-      zero_around(a, masks + at, l.at[i] - at + l.first[i] * a->w_mask + l.begin[i],
-                  l.at[i] - at + (l.last[i] - 1) * a->w_mask + l.end[i]);
+      zero_around(a, masks + at, v.at[i] - at + v.first[i] * a->w_mask + v.begin[i],
+                  v.at[i] - at + (v.last[i] - 1) * a->w_mask + v.end[i]);
     }
-    for (int64_t th = l.any_first; th < l.any_last; th++) {
-      zero_gaps(a, masks, &l, th);
+    for (int64_t th = v.any_first; th < v.any_last; th++) {
+      zero_gaps(a, masks, &v, th);
       for (int64_t tw = 0; tw < a->W; tw += VL) {
         const float *from = spread + (th * a->W + tw) * map + p;
-        if (a->prefetch && th + 1 < l.any_last) prefetch_tile(from + a->W * map, map);
-        scatter_tile(a, from, masks, &l, th * a->w_mask, th, tw);
+        if (a->prefetch && th + 1 < v.any_last) prefetch_tile(from + a->W * map, map);
+        scatter_tile(a, from, masks, &v, th * a->w_mask, th, tw);
       }
     }
   }
@@ -105,9 +106,10 @@ struct panel {
   const float *spread; /* dy and dx of the image */
   float *masks;
   int64_t p, pixels;
-  int64_t first, last;                   /* target rows that any pixel reaches */
-  int64_t group_rows, pitch;             /* of a group; floats of a pixel in a buffer */
-  struct lanes local[PANEL_PIXELS / VL]; /* as in a buffer, for a group that begins with row 0 */
+  int64_t first, last;       /* target rows that any pixel reaches */
+  int64_t group_rows, pitch; /* of a group; floats of a pixel in a buffer */
+  struct pixel_vector
+      local[PANEL_PIXELS / VL]; /* as in a buffer, for a group that begins with row 0 */
 };
 
 struct group {
@@ -220,16 +222,16 @@ static void set_panel(struct panel *panel, int64_t p, int64_t pixels) {
   panel->first = a->H;
   panel->last = 0;
   for (int64_t i = 0; i < pixels; i += VL) {
-    struct lanes *l = &panel->local[i / VL];
-    set_lanes(l, a, p + i, smaller(VL, pixels - i));
-    panel->first = smaller(panel->first, l->any_first);
-    panel->last = larger(panel->last, l->any_last);
+    struct pixel_vector *v = &panel->local[i / VL];
+    set_pixels(v, a, p + i, smaller(VL, pixels - i));
+    panel->first = smaller(panel->first, v->any_first);
+    panel->last = larger(panel->last, v->any_last);
     /* In a buffer there is room for rows that are not in a mask. */
-    l->all_first = 0;
-    l->all_last = a->H;
-    for (int64_t k = 0; k < l->count; k++) {
-      l->first[k] = 0;
-      l->last[k] = a->H;
+    v->all_first = 0;
+    v->all_last = a->H;
+    for (int64_t k = 0; k < v->count; k++) {
+      v->first[k] = 0;
+      v->last[k] = a->H;
     }
   }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/psamask/kernels.h"
-#include "families/psamask/lanes.h"
+#include "families/psamask/pixels.h"
 #include "shared/move.h"
 
 /* A slab of y: targets (th, begin) to (th, end - 1), of which `out` is the first. It is written in

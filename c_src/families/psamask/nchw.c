@@ -13,13 +13,13 @@
    So a row of y is a row of x of which column w comes from w rows before, and distribute has y's
    matrix transposed. VL columns at a time go through registers, in groups of VL rows: log2(VL)
    steps delay those columns by 1, 2, 4 ... rows whose number has that bit. */
-struct strip {
+struct plane_rows {
   const float *from;
   float *to;
   int64_t from_rows, to_rows; /* not transposed */
   int64_t from_pitch, to_pitch;
   int64_t width, centre; /* W, b */
-  int64_t ahead;         /* from here, in floats, to what the next strip reads; 0: no prefetch */
+  int64_t ahead;         /* from here, in floats, to what the next ones are; 0: no prefetch */
 };
 
 enum { STEPS = VL == 16 ? 4 : VL == 8 ? 3 : 2 };
@@ -61,7 +61,7 @@ MLUOP_INLINE void prefetch_vector(const float *from, int64_t ahead) {
 }
 
 /* Rows `row` to row + VL - 1 of the columns from w on; those that are not there are zero. */
-MLUOP_INLINE void load_rows(const struct strip *s, int64_t row, int64_t w, int64_t columns,
+MLUOP_INLINE void load_rows(const struct plane_rows *s, int64_t row, int64_t w, int64_t columns,
                             vf rows[VL], int transposed) {
   const int64_t pitch = s->from_pitch;
   const int64_t begin = larger(0, -row), end = smaller(VL, s->from_rows - row);
@@ -83,7 +83,7 @@ MLUOP_INLINE void load_rows(const struct strip *s, int64_t row, int64_t w, int64
   if (transposed) vf_transpose(rows);
 }
 
-MLUOP_INLINE void store_rows(const struct strip *s, int64_t row, int64_t w, int64_t columns,
+MLUOP_INLINE void store_rows(const struct plane_rows *s, int64_t row, int64_t w, int64_t columns,
                              vf rows[VL], int transposed) {
   const int64_t pitch = s->to_pitch, left = smaller(VL, s->to_rows - row);
   float *to = s->to + (transposed ? w * pitch + row : row * pitch + w);
@@ -100,7 +100,7 @@ MLUOP_INLINE void store_rows(const struct strip *s, int64_t row, int64_t w, int6
 
 /* The columns from w on. What comes from before the first row of `to` goes through the registers
    first. */
-MLUOP_INLINE void move_columns(const struct strip *s, int64_t w, int64_t columns, int forward,
+MLUOP_INLINE void move_columns(const struct plane_rows *s, int64_t w, int64_t columns, int forward,
                                int distribute) {
   const int64_t first = forward ? s->centre - w : w - s->centre + VL - 1;
   vm late[STEPS];
@@ -116,7 +116,7 @@ MLUOP_INLINE void move_columns(const struct strip *s, int64_t w, int64_t columns
 }
 
 /* The last columns may overlap those before. */
-MLUOP_INLINE void move_strip(const struct strip *s, int forward, int distribute) {
+MLUOP_INLINE void move_plane_rows(const struct plane_rows *s, int forward, int distribute) {
   const int64_t columns = smaller(VL, s->width);
   for (int64_t w = 0; w < s->width; w += VL) {
     move_columns(s, smaller(w, s->width - columns), columns, forward, distribute);
@@ -152,28 +152,29 @@ static struct plane_slab slab_at(const struct psamask_args *a, int64_t slab, int
 }
 
 /* What fills row `row` of the planes of a slab. */
-static struct strip strip_at(const struct plane_slab *s, int64_t row, int forward, int distribute) {
+static struct plane_rows plane_rows_at(const struct plane_slab *s, int64_t row, int forward,
+                                       int distribute) {
   const struct psamask_args *a = s->a;
   const int64_t map = a->H * a->W, centre = (a->h_mask - 1) / 2;
-  struct strip strip = {.from_pitch = map,
-                        .from_rows = forward ? a->w_mask : a->W,
-                        .to_rows = s->planes,
-                        .width = a->W,
-                        .centre = (a->w_mask - 1) / 2};
+  struct plane_rows rows = {.from_pitch = map,
+                            .from_rows = forward ? a->w_mask : a->W,
+                            .to_rows = s->planes,
+                            .width = a->W,
+                            .centre = (a->w_mask - 1) / 2};
   int64_t ahead;
   if (forward) {
     const int64_t pixel = distribute ? s->number : row, target = distribute ? row : s->number;
     const int64_t mask_row = a->w_mask * map;
-    strip.from = s->source + (target - pixel + centre) * mask_row + pixel * a->W;
+    rows.from = s->source + (target - pixel + centre) * mask_row + pixel * a->W;
     ahead = distribute ? mask_row : a->W - mask_row;
   } else {
     const int64_t pixel = row, target = s->number + row - centre;
     const int64_t plane = distribute ? pixel : target, line = distribute ? target : pixel;
-    strip.from = s->source + plane * a->W * map + line * a->W;
+    rows.from = s->source + plane * a->W * map + line * a->W;
     ahead = a->W * map + a->W;
   }
-  if (a->prefetch && row + 1 < s->rows.end) strip.ahead = ahead;
-  return strip;
+  if (a->prefetch && row + 1 < s->rows.end) rows.ahead = ahead;
+  return rows;
 }
 
 static void zero_rows(const struct plane_slab *s, int64_t begin, int64_t end) {
@@ -198,10 +199,10 @@ MLUOP_INLINE void move_rows(const struct plane_slab *s, int64_t begin, int64_t e
     float *target = s->target + first * width;
     count = smaller(most, end - first);
     for (int64_t i = 0; i < count; i++) {
-      struct strip strip = strip_at(s, first + i, forward, distribute);
-      strip.to = (buffer != NULL ? buffer : target) + i * width;
-      strip.to_pitch = buffer != NULL ? pitch : map;
-      move_strip(&strip, forward, distribute);
+      struct plane_rows rows = plane_rows_at(s, first + i, forward, distribute);
+      rows.to = (buffer != NULL ? buffer : target) + i * width;
+      rows.to_pitch = buffer != NULL ? pitch : map;
+      move_plane_rows(&rows, forward, distribute);
     }
     for (int64_t plane = 0; buffer != NULL && plane < s->planes; plane++, target += map) {
       if (s->a->stream) {

@@ -12,8 +12,8 @@ static int64_t target_of(shape_t mask, shape_t map, int distribute, const int si
   return (at[0] * mask.h * mask.w + row) * map.c + column;
 }
 
-static void walk(shape_t mask, shape_t map, int distribute, const int size[2], const float *from,
-                 float *to, int backward) {
+static void move_all(shape_t mask, shape_t map, int distribute, const int size[2],
+                     const float *from, float *to, int backward) {
   int64_t at[4], i = 0;
   for (at[0] = 0; at[0] < mask.n; at[0]++)
     for (at[1] = 0; at[1] < mask.h; at[1]++)
@@ -34,7 +34,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskForward(mluOpHandle_t handle, const int 
   (void)handle;
   const int size[2] = {h_mask, w_mask};
   const shape_t mask = shape_of(x_desc), map = shape_of(y_desc);
-  walk(mask, map, psa_type, size, x, zeros(y, map), 0);
+  move_all(mask, map, psa_type, size, x, zeros(y, map), 0);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -44,6 +44,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpPsamaskBackward(mluOpHandle_t handle, const int
                                                  const mluOpTensorDescriptor_t dx_desc, void *dx) {
   (void)handle;
   const int size[2] = {h_mask, w_mask};
-  walk(shape_of(dx_desc), shape_of(dy_desc), psa_type, size, dy, dx, 1);
+  move_all(shape_of(dx_desc), shape_of(dy_desc), psa_type, size, dy, dx, 1);
   return MLUOP_STATUS_SUCCESS;
 }

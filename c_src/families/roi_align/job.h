@@ -23,8 +23,8 @@ static inline size_t roi_align_maximum_bytes(int64_t channels) {
   return 4 * roi_align_row(channels);
 }
 
-/* Sums of a tile in double precision, while the gradients of maxima are added up: as many as two
-   tiles. */
-enum { ROI_ALIGN_TILES = 2 };
+/* Sums of a block in double precision, while the gradients of maxima are added up: as many as two
+   blocks. */
+enum { ROI_ALIGN_BLOCKS = 2 };
 
 #endif /* MLUOP_FAMILIES_ROI_ALIGN_JOB_H_ */

@@ -24,7 +24,7 @@ static int grid_of(float size, int ratio) {
   return size > 0 ? (int)ceilf(size) : 0;
 }
 
-static void walk_bin(const align_t *t, int64_t r, int64_t ph, int64_t pw, take_sample *take) {
+static void sample_bin(const align_t *t, int64_t r, int64_t ph, int64_t pw, take_sample *take) {
   const float *box = t->boxes + 5 * r, shift = t->how.aligned ? 0.5f : 0.0f;
   const float x1 = box[1] * t->how.scale - shift, y1 = box[2] * t->how.scale - shift;
   float width = box[3] * t->how.scale - shift - x1, height = box[4] * t->how.scale - shift - y1;
@@ -45,10 +45,10 @@ static void walk_bin(const align_t *t, int64_t r, int64_t ph, int64_t pw, take_s
   }
 }
 
-static void walk(const align_t *t, take_sample *take) {
+static void sample_all(const align_t *t, take_sample *take) {
   for (int64_t r = 0; r < t->bins.n; r++)
     for (int64_t ph = 0; ph < t->bins.h; ph++)
-      for (int64_t pw = 0; pw < t->bins.w; pw++) walk_bin(t, r, ph, pw, take);
+      for (int64_t pw = 0; pw < t->bins.w; pw++) sample_bin(t, r, ph, pw, take);
 }
 
 static void add_mean(const align_t *t, int64_t bin, int64_t image, float y, float x, int first,
@@ -143,7 +143,7 @@ mluOpRoiAlignForward_v2(mluOpHandle_t handle, const mluOpRoiAlignForwardDescript
     for (int64_t i = 0; i < t.bins.n * t.bins.h * t.bins.w * t.bins.c; i++)
       t.argmax_x[i] = t.argmax_y[i] = -1;
   }
-  walk(&t, t.how.maximum ? take_maximum : add_mean);
+  sample_all(&t, t.how.maximum ? take_maximum : add_mean);
   return MLUOP_STATUS_SUCCESS;
 }
 
@@ -165,7 +165,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
   if (how.maximum) {
     for (int64_t bin = 0; bin < t.bins.n * t.bins.h * t.bins.w; bin++) spread_maximum(&t, bin);
   } else {
-    walk(&t, spread_mean);
+    sample_all(&t, spread_mean);
   }
   return MLUOP_STATUS_SUCCESS;
 }

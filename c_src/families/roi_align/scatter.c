@@ -2,7 +2,7 @@
 #include "families/roi_align/job.h"
 #include "families/roi_align/kernels.h"
 #include "shared/bilinear.h"
-#include "shared/roi_pool/tile.h"
+#include "shared/roi_pool/block.h"
 
 /* The gradient of the maxima: each channel of a bin goes to the four pixels around a point of its
    own. */
@@ -14,7 +14,7 @@ enum { FEW_PIXELS = 8 };
 /* Whole numbers that are floats. */
 enum { EXACT_FLOATS = 1 << 24 };
 
-/* Tiles with lists of so many bins have their sums added up after some of them: rounding does not
+/* Blocks with lists of so many bins have their sums added up after some of them: rounding does not
    grow with their number. */
 enum { MANY_BINS = 1024, SUMMED_BINS = 256 };
 
@@ -115,23 +115,24 @@ void MLUOP_VARIANT(roi_align_reach)(const void *vargs, int64_t begin, int64_t en
   const struct roi_pool_args *a = &args->pool;
   for (int64_t item = begin; item < end; item++) {
     const int64_t bin = a->memory.bins[item].index;
-    a->tiles.boxes[item] = a->shape.is_half ? reach_of(args, bin, 1) : reach_of(args, bin, 0);
+    a->blocks.boxes[item] = a->shape.is_half ? reach_of(args, bin, 1) : reach_of(args, bin, 0);
   }
 }
 
 /* --------------------------------------------------------------------------------- scatter */
 
-MLUOP_INLINE void add_at(struct roi_tile *tile, int64_t row, int64_t col, int64_t c, float value) {
-  if (row < tile->rows.begin || row >= tile->rows.end || col < tile->cols.begin ||
-      col >= tile->cols.end) {
+MLUOP_INLINE void add_at(struct roi_block *block, int64_t row, int64_t col, int64_t c,
+                         float value) {
+  if (row < block->rows.begin || row >= block->rows.end || col < block->cols.begin ||
+      col >= block->cols.end) {
     return;
   }
-  tile->sums[(row - tile->rows.begin) * tile->pitch + (col - tile->cols.begin) * tile->stride +
-             c] += value;
+  block->sums[(row - block->rows.begin) * block->pitch + (col - block->cols.begin) * block->stride +
+              c] += value;
 }
 
 /* Channels from c on, one by one. */
-MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct roi_tile *tile,
+MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct roi_block *block,
                                    int64_t bin, int64_t c, int is_half) {
   const int64_t channels = args->pool.shape.C;
   for (; c < channels; c++) {
@@ -141,10 +142,10 @@ MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct roi
     const float gradient = mluop_load_as(args->pool.data.grad_output, at, is_half);
     const float below = point.row.frac, right = point.col.frac;
     const float above = 1.0f - below, left = 1.0f - right;
-    add_at(tile, point.row.low, point.col.low, c, above * left * gradient);
-    add_at(tile, point.row.low, point.col.high, c, above * right * gradient);
-    add_at(tile, point.row.high, point.col.low, c, below * left * gradient);
-    add_at(tile, point.row.high, point.col.high, c, below * right * gradient);
+    add_at(block, point.row.low, point.col.low, c, above * left * gradient);
+    add_at(block, point.row.low, point.col.high, c, above * right * gradient);
+    add_at(block, point.row.high, point.col.low, c, below * left * gradient);
+    add_at(block, point.row.high, point.col.high, c, below * right * gradient);
   }
 }
 
@@ -157,14 +158,14 @@ MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
   return vf_max(share, vf_set(0.0f));
 }
 
-/* Channels up to the last whole vector, to all pixels of a box that is on the tile. Their number is
-   returned. */
-MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct roi_tile *tile,
+/* Channels up to the last whole vector, to all pixels of a box that is on the block. Their number
+   is returned. */
+MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct roi_block *block,
                                      int64_t bin, struct range rows, struct range cols,
                                      int is_half) {
-  const int64_t channels = args->pool.shape.C, stride = tile->stride;
-  float *first = tile->sums + (rows.begin - tile->rows.begin) * tile->pitch +
-                 (cols.begin - tile->cols.begin) * stride;
+  const int64_t channels = args->pool.shape.C, stride = block->stride;
+  float *first = block->sums + (rows.begin - block->rows.begin) * block->pitch +
+                 (cols.begin - block->cols.begin) * stride;
   int64_t c = 0;
   for (; c + VL <= channels; c += VL) {
     const int64_t at = bin * channels + c;
@@ -176,7 +177,7 @@ MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct r
       shares[j] = share_of(points.x, cols.begin + j);
     for (int64_t i = 0; i < rows.end - rows.begin; i++) {
       const vf of_row = share_of(points.y, rows.begin + i) * gradient;
-      float *sum = first + i * tile->pitch + c;
+      float *sum = first + i * block->pitch + c;
       for (int64_t j = 0; j < cols.end - cols.begin; j++, sum += stride) {
         vf_store(sum, vf_fma(of_row, shares[j], vf_load(sum)));
       }
@@ -199,32 +200,32 @@ static inline struct range common(struct range a, int64_t begin, int64_t end) {
   return (struct range){a.begin > begin ? a.begin : begin, a.end < end ? a.end : end};
 }
 
-MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_tile *tile,
+MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_block *block,
                               uint32_t entry, int is_half) {
   const struct roi_pool_args *a = &args->pool;
-  const struct roi_pool_box *box = &a->tiles.boxes[entry];
-  const struct range rows = common(tile->rows, box->top, box->bottom);
-  const struct range cols = common(tile->cols, box->left, box->right);
+  const struct roi_pool_box *box = &a->blocks.boxes[entry];
+  const struct range rows = common(block->rows, box->top, box->bottom);
+  const struct range cols = common(block->cols, box->left, box->right);
   if (rows.begin >= rows.end || cols.begin >= cols.end) return;
   if (!a->plan.dense) {
     const uint64_t touched =
-        bits_of((struct range){cols.begin - tile->cols.begin, cols.end - tile->cols.begin});
+        bits_of((struct range){cols.begin - block->cols.begin, cols.end - block->cols.begin});
     for (int64_t row = rows.begin; row < rows.end; row++)
-      touch(tile, row - tile->rows.begin, touched);
+      touch(block, row - block->rows.begin, touched);
   }
   const int64_t bin = a->memory.bins[entry].index;
   int64_t c = 0;
   if (rows.end - rows.begin <= FEW_PIXELS && cols.end - cols.begin <= FEW_PIXELS &&
       rows.end <= EXACT_FLOATS && cols.end <= EXACT_FLOATS &&
       all_finite(a->data.grad_output, bin * a->shape.C, a->shape.C, is_half)) {
-    c = scatter_vectors(args, tile, bin, rows, cols, is_half);
+    c = scatter_vectors(args, block, bin, rows, cols, is_half);
   }
-  scatter_channels(args, tile, bin, c, is_half);
+  scatter_channels(args, block, bin, c, is_half);
 }
 
-/* ----------------------------------------------------------------------------------- tiles */
+/* ----------------------------------------------------------------------------------- blocks */
 
-/* Sums of a tile that is added to by many bins. */
+/* Sums of a block that is added to by many bins. */
 struct totals {
   double *sums;
   int64_t pitch; /* from row to row */
@@ -232,11 +233,11 @@ struct totals {
 };
 
 /* Moves the sums so far into the totals, or, in the end, all of them back. */
-static void sum_up(struct roi_tile *tile, struct totals *totals, int is_end) {
+static void sum_up(struct roi_block *block, struct totals *totals, int is_end) {
   totals->bins = 0;
-  for (int64_t row = 0; row < tile->rows.end - tile->rows.begin; row++) {
+  for (int64_t row = 0; row < block->rows.end - block->rows.begin; row++) {
     double *total = totals->sums + row * totals->pitch;
-    float *sum = tile->sums + row * tile->pitch;
+    float *sum = block->sums + row * block->pitch;
     for (int64_t i = 0; i < totals->pitch; i++) {
       total[i] += (double)sum[i];
       sum[i] = is_end ? (float)total[i] : 0.0f;
@@ -255,50 +256,51 @@ static void prefetch_bin(const struct roi_align_args *args, uint32_t entry) {
   }
 }
 
-static void scatter_list(const struct roi_align_args *args, struct roi_tile *tile,
+static void scatter_list(const struct roi_align_args *args, struct roi_block *block,
                          struct totals *totals, int64_t list) {
-  const struct roi_pool_tiles *tiles = &args->pool.tiles;
-  const uint32_t end = tiles->starts[list + 1];
-  for (uint32_t i = tiles->starts[list]; i < end; i++) {
+  const struct roi_pool_blocks *blocks = &args->pool.blocks;
+  const uint32_t end = blocks->starts[list + 1];
+  for (uint32_t i = blocks->starts[list]; i < end; i++) {
     if (i % ROI_POOL_QUESTION == 0 && mluop_interrupted(args->pool.interrupt)) return;
-    if (end - i > AHEAD) prefetch_bin(args, tiles->entries[i + AHEAD]);
+    if (end - i > AHEAD) prefetch_bin(args, blocks->entries[i + AHEAD]);
     if (args->pool.shape.is_half) {
-      scatter_bin(args, tile, tiles->entries[i], 1);
+      scatter_bin(args, block, blocks->entries[i], 1);
     } else {
-      scatter_bin(args, tile, tiles->entries[i], 0);
+      scatter_bin(args, block, blocks->entries[i], 0);
     }
-    if (totals->wanted && ++totals->bins == SUMMED_BINS) sum_up(tile, totals, 0);
+    if (totals->wanted && ++totals->bins == SUMMED_BINS) sum_up(block, totals, 0);
   }
 }
 
-static struct totals start_totals(const struct roi_pool_args *a, struct roi_tile *tile,
+static struct totals start_totals(const struct roi_pool_args *a, struct roi_block *block,
                                   int64_t list, void *memory) {
-  const uint32_t *starts = a->tiles.starts;
-  const int64_t of_image = a->tiles.count + tile->image;
+  const uint32_t *starts = a->blocks.starts;
+  const int64_t of_image = a->blocks.count + block->image;
   const uint32_t bins = starts[list + 1] - starts[list] + starts[of_image + 1] - starts[of_image];
   struct totals totals = {.sums = memory, .wanted = bins > MANY_BINS};
   if (!totals.wanted) return totals;
-  const int64_t rows = tile->rows.end - tile->rows.begin, cols = tile->cols.end - tile->cols.begin;
-  totals.pitch = cols * tile->stride;
+  const int64_t rows = block->rows.end - block->rows.begin,
+                cols = block->cols.end - block->cols.begin;
+  totals.pitch = cols * block->stride;
   memset(memory, 0, (size_t)(rows * totals.pitch) * sizeof(double));
-  for (int64_t row = 0; row < rows; row++) touch(tile, row, bits_of((struct range){0, cols}));
+  for (int64_t row = 0; row < rows; row++) touch(block, row, bits_of((struct range){0, cols}));
   return totals;
 }
 
-/* Item: a tile of grad_input. It belongs to one thread, which adds the bins in the order of the
+/* Item: a block of grad_input. It belongs to one thread, which adds the bins in the order of the
    lists: the sum for an element does not depend on the number of threads. */
 void MLUOP_VARIANT(roi_align_scatter)(const void *vargs, int64_t begin, int64_t end,
                                       void *scratch) {
   const struct roi_align_args *args = vargs;
   const struct roi_pool_args *a = &args->pool;
   for (int64_t list = begin; list < end; list++) {
-    struct roi_tile tile;
-    start_tile(a, list, scratch, &tile);
-    struct totals totals = start_totals(a, &tile, list, (char *)scratch + a->tiles.buffer_bytes);
-    scatter_list(args, &tile, &totals, list);
-    scatter_list(args, &tile, &totals, a->tiles.count + tile.image);
-    if (totals.wanted) sum_up(&tile, &totals, 1);
-    if (!a->plan.in_place) store_tile(a, &tile);
+    struct roi_block block;
+    start_block(a, list, scratch, &block);
+    struct totals totals = start_totals(a, &block, list, (char *)scratch + a->blocks.buffer_bytes);
+    scatter_list(args, &block, &totals, list);
+    scatter_list(args, &block, &totals, a->blocks.count + block.image);
+    if (totals.wanted) sum_up(&block, &totals, 1);
+    if (!a->plan.in_place) store_block(a, &block);
   }
   if (a->plan.stream) vf_stream_end();
 }

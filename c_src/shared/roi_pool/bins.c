@@ -65,17 +65,17 @@ static struct roi_pool_bin bin_at(const struct roi_pool_args *a, const struct ro
                                (uint32_t)(r * plane + in_roi)};
 }
 
-static uint32_t block_of(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
-                         const struct roi_pool_bin *bin) {
-  const struct roi_pool_blocks *blocks = &a->blocks;
-  const int64_t y = middle_pixel(bin->y, roi->bin_h, a->shape.H) >> blocks->shift;
-  const int64_t x = middle_pixel(bin->x, roi->bin_w, a->shape.W) >> blocks->shift;
-  const int64_t strip = roi->image * blocks->strips + (x >> blocks->strip_shift);
-  const int64_t in_strip = x & ((INT64_C(1) << blocks->strip_shift) - 1);
-  return (uint32_t)(((strip * blocks->down + y) << blocks->strip_shift) + in_strip);
+static uint32_t bucket_of(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
+                          const struct roi_pool_bin *bin) {
+  const struct roi_pool_buckets *buckets = &a->buckets;
+  const int64_t y = middle_pixel(bin->y, roi->bin_h, a->shape.H) >> buckets->shift;
+  const int64_t x = middle_pixel(bin->x, roi->bin_w, a->shape.W) >> buckets->shift;
+  const int64_t strip = roi->image * buckets->strips + (x >> buckets->strip_shift);
+  const int64_t in_strip = x & ((INT64_C(1) << buckets->strip_shift) - 1);
+  return (uint32_t)(((strip * buckets->down + y) << buckets->strip_shift) + in_strip);
 }
 
-/* Item: a RoI. Its bins, or, where they are put in order, their blocks. */
+/* Item: a RoI. Its bins, or, where they are put in order, their buckets. */
 void MLUOP_VARIANT(roi_pool_locate)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
   const struct roi_pool_args *a = vargs;
@@ -89,14 +89,14 @@ void MLUOP_VARIANT(roi_pool_locate)(const void *vargs, int64_t begin, int64_t en
         if (a->memory.keys == NULL) {
           a->memory.bins[index] = bin;
         } else {
-          a->memory.keys[index] = block_of(a, &roi, &bin);
+          a->memory.keys[index] = bucket_of(a, &roi, &bin);
         }
       }
     }
   }
 }
 
-/* One item: a counting sort of all bins by block; those of a block keep their order. Only their
+/* One item: a counting sort of all bins by bucket; those of a bucket keep their order. Only their
    places are found: that takes a quarter of the memory. */
 void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)begin;
@@ -104,10 +104,10 @@ void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
   (void)scratch;
   const struct roi_pool_args *a = vargs;
   const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w;
-  uint32_t *next = a->memory.block_starts, total = 0;
-  memset(next, 0, (size_t)a->blocks.count * sizeof(*next));
+  uint32_t *next = a->memory.bucket_starts, total = 0;
+  memset(next, 0, (size_t)a->buckets.count * sizeof(*next));
   for (int64_t i = 0; i < bins; i++) next[a->memory.keys[i]]++;
-  for (int64_t b = 0; b < a->blocks.count; b++) {
+  for (int64_t b = 0; b < a->buckets.count; b++) {
     const uint32_t count = next[b];
     next[b] = total;
     total += count;

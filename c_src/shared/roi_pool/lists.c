@@ -2,8 +2,8 @@
 #include "shared/roi_pool/bin.h"
 #include "shared/roi_pool/kernels.h"
 
-/* Which bins touch which tiles of grad_input: a counting sort by chunks of bins. The chunks depend
-   on shapes only, and each list has the bins of a chunk behind those of the chunks before it: in
+/* Which bins touch which blocks of grad_input: a counting sort by shares of bins. The shares depend
+   on shapes only, and each list has the bins of a share behind those of the shares before it: in
    the order of `bins`, whatever the number of threads. */
 
 /* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
@@ -20,54 +20,54 @@ static inline struct range reach(float start, float bin, int64_t extent) {
 }
 
 static struct roi_pool_place place_of(const struct roi_pool_args *a, int64_t i) {
-  const struct roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_blocks *blocks = &a->blocks;
   const struct roi_pool_bin *bin = &a->memory.bins[i];
   const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
   struct range rows, cols;
-  if (tiles->boxes != NULL) {
-    rows = (struct range){tiles->boxes[i].top, tiles->boxes[i].bottom};
-    cols = (struct range){tiles->boxes[i].left, tiles->boxes[i].right};
+  if (blocks->boxes != NULL) {
+    rows = (struct range){blocks->boxes[i].top, blocks->boxes[i].bottom};
+    cols = (struct range){blocks->boxes[i].left, blocks->boxes[i].right};
     if (rows.begin >= rows.end) return (struct roi_pool_place){0, 0, 0, 0};
   } else {
     rows = reach(bin->y, roi->bin_h, a->shape.H);
     cols = reach(bin->x, roi->bin_w, a->shape.W);
   }
-  const int64_t top = rows.begin >> tiles->shift_h, left = cols.begin >> tiles->shift_w;
-  const int64_t down = ((rows.end - 1) >> tiles->shift_h) - top + 1;
-  const int64_t across = ((cols.end - 1) >> tiles->shift_w) - left + 1;
-  if (down * across > tiles->max_tiles) {
-    return (struct roi_pool_place){(uint32_t)(tiles->count + roi->image), 1, 1, 0};
+  const int64_t top = rows.begin >> blocks->shift_h, left = cols.begin >> blocks->shift_w;
+  const int64_t down = ((rows.end - 1) >> blocks->shift_h) - top + 1;
+  const int64_t across = ((cols.end - 1) >> blocks->shift_w) - left + 1;
+  if (down * across > blocks->max_blocks) {
+    return (struct roi_pool_place){(uint32_t)(blocks->count + roi->image), 1, 1, 0};
   }
-  const int64_t list = (roi->image * tiles->down + top) * tiles->across + left;
+  const int64_t list = (roi->image * blocks->down + top) * blocks->across + left;
   return (struct roi_pool_place){(uint32_t)list, (uint16_t)down, (uint16_t)across, 0};
 }
 
-static struct range chunk_of(const struct roi_pool_args *a, int64_t chunk) {
+static struct range share_of(const struct roi_pool_args *a, int64_t share) {
   const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w,
-                begin = chunk * a->tiles.chunk;
-  return (struct range){begin, begin + a->tiles.chunk < bins ? begin + a->tiles.chunk : bins};
+                begin = share * a->blocks.share;
+  return (struct range){begin, begin + a->blocks.share < bins ? begin + a->blocks.share : bins};
 }
 
-/* Item: a chunk. Finds the places of its bins, and counts its entries of each list. */
+/* Item: a share. Finds the places of its bins, and counts its entries of each list. */
 void MLUOP_VARIANT(roi_pool_count)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
   const struct roi_pool_args *a = vargs;
-  const struct roi_pool_tiles *tiles = &a->tiles;
-  for (int64_t chunk = begin; chunk < end; chunk++) {
-    const struct range bins = chunk_of(a, chunk);
-    uint32_t *counts = tiles->next + chunk * tiles->lists;
-    memset(counts, 0, (size_t)tiles->lists * sizeof(*counts));
+  const struct roi_pool_blocks *blocks = &a->blocks;
+  for (int64_t share = begin; share < end; share++) {
+    const struct range bins = share_of(a, share);
+    uint32_t *counts = blocks->next + share * blocks->lists;
+    memset(counts, 0, (size_t)blocks->lists * sizeof(*counts));
     uint32_t slopes = 0;
     for (int64_t i = bins.begin; i < bins.end; i++) {
       struct roi_pool_place place = place_of(a, i);
       place.slopes = slopes;
-      if (place.list < tiles->count) slopes += (uint32_t)(place.down * place.across);
-      tiles->places[i] = place;
+      if (place.list < blocks->count) slopes += (uint32_t)(place.down * place.across);
+      blocks->places[i] = place;
       for (int y = 0; y < place.down; y++) {
-        for (int x = 0; x < place.across; x++) counts[place.list + y * tiles->across + x]++;
+        for (int x = 0; x < place.across; x++) counts[place.list + y * blocks->across + x]++;
       }
     }
-    tiles->chunk_slopes[chunk] = slopes;
+    blocks->share_slopes[share] = slopes;
   }
 }
 
@@ -77,40 +77,40 @@ void MLUOP_VARIANT(roi_pool_starts)(const void *vargs, int64_t begin, int64_t en
   (void)end;
   (void)scratch;
   const struct roi_pool_args *a = vargs;
-  const struct roi_pool_tiles *tiles = &a->tiles;
+  const struct roi_pool_blocks *blocks = &a->blocks;
   uint32_t total = 0;
-  for (int64_t list = 0; list < tiles->lists; list++) {
-    tiles->starts[list] = total;
-    for (int64_t chunk = 0; chunk < tiles->chunks; chunk++) {
-      uint32_t *next = &tiles->next[chunk * tiles->lists + list];
+  for (int64_t list = 0; list < blocks->lists; list++) {
+    blocks->starts[list] = total;
+    for (int64_t share = 0; share < blocks->shares; share++) {
+      uint32_t *next = &blocks->next[share * blocks->lists + list];
       const uint32_t count = *next;
       *next = total;
       total += count;
     }
   }
-  tiles->starts[tiles->lists] = total;
+  blocks->starts[blocks->lists] = total;
   uint32_t slopes = 0;
-  for (int64_t chunk = 0; chunk < tiles->chunks; chunk++) {
-    const uint32_t count = tiles->chunk_slopes[chunk];
-    tiles->chunk_slopes[chunk] = slopes;
+  for (int64_t share = 0; share < blocks->shares; share++) {
+    const uint32_t count = blocks->share_slopes[share];
+    blocks->share_slopes[share] = slopes;
     slopes += count;
   }
 }
 
-/* Item: a chunk. Puts its bins into the lists. */
+/* Item: a share. Puts its bins into the lists. */
 void MLUOP_VARIANT(roi_pool_list)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
   const struct roi_pool_args *a = vargs;
-  const struct roi_pool_tiles *tiles = &a->tiles;
-  for (int64_t chunk = begin; chunk < end; chunk++) {
-    const struct range bins = chunk_of(a, chunk);
-    uint32_t *next = tiles->next + chunk * tiles->lists;
+  const struct roi_pool_blocks *blocks = &a->blocks;
+  for (int64_t share = begin; share < end; share++) {
+    const struct range bins = share_of(a, share);
+    uint32_t *next = blocks->next + share * blocks->lists;
     for (int64_t i = bins.begin; i < bins.end; i++) {
-      tiles->places[i].slopes += tiles->chunk_slopes[chunk];
-      const struct roi_pool_place place = tiles->places[i];
+      blocks->places[i].slopes += blocks->share_slopes[share];
+      const struct roi_pool_place place = blocks->places[i];
       for (int y = 0; y < place.down; y++) {
         for (int x = 0; x < place.across; x++) {
-          tiles->entries[next[place.list + y * tiles->across + x]++] = (uint32_t)i;
+          blocks->entries[next[place.list + y * blocks->across + x]++] = (uint32_t)i;
         }
       }
     }

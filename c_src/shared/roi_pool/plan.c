@@ -2,12 +2,12 @@
 #include <inttypes.h>
 
 #include "core/half.h"
+#include "shared/roi_pool/blocks.h"
 #include "shared/roi_pool/kernels.h"
 #include "shared/roi_pool/roi.h"
-#include "shared/roi_pool/tiles.h"
 
-/* A block of pixels for the order of the bins; about what the L1 cache holds. */
-enum { BLOCK_BYTES = 1 << 14 };
+/* A bucket of pixels for the order of the bins; about what the L1 cache holds. */
+enum { BUCKET_BYTES = 1 << 14 };
 
 /* Rows of the map that a row of bins needs together. */
 enum { STRIP_ROWS = 16 };
@@ -29,28 +29,28 @@ enum { BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
 
 /* --------------------------------------------------------------------------------- order */
 
-static void cut_blocks(struct roi_pool_args *args) {
-  struct roi_pool_blocks *blocks = &args->blocks;
+static void cut_buckets(struct roi_pool_args *args) {
+  struct roi_pool_buckets *buckets = &args->buckets;
   const int64_t pixel_bytes = args->shape.C * (args->shape.is_half ? 2 : 4);
-  blocks->shift = 2;
-  while (blocks->shift < 6 && pixel_bytes << (2 * blocks->shift + 2) <= BLOCK_BYTES)
-    blocks->shift++;
-  blocks->strip_shift = 0;
-  while (pixel_bytes * STRIP_ROWS << (blocks->shift + blocks->strip_shift + 1) <=
+  buckets->shift = 2;
+  while (buckets->shift < 6 && pixel_bytes << (2 * buckets->shift + 2) <= BUCKET_BYTES)
+    buckets->shift++;
+  buckets->strip_shift = 0;
+  while (pixel_bytes * STRIP_ROWS << (buckets->shift + buckets->strip_shift + 1) <=
              ROI_POOL_NEAR_BYTES &&
-         INT64_C(1) << (blocks->shift + blocks->strip_shift) < args->shape.W) {
-    blocks->strip_shift++;
+         INT64_C(1) << (buckets->shift + buckets->strip_shift) < args->shape.W) {
+    buckets->strip_shift++;
   }
-  blocks->down = ((args->shape.H - 1) >> blocks->shift) + 1;
-  blocks->strips = ((args->shape.W - 1) >> (blocks->shift + blocks->strip_shift)) + 1;
-  blocks->count = args->shape.N * blocks->strips * blocks->down << blocks->strip_shift;
+  buckets->down = ((args->shape.H - 1) >> buckets->shift) + 1;
+  buckets->strips = ((args->shape.W - 1) >> (buckets->shift + buckets->strip_shift)) + 1;
+  buckets->count = args->shape.N * buckets->strips * buckets->down << buckets->strip_shift;
 }
 
 static bool worth_sorting(const struct roi_pool_args *args) {
   const int64_t map_bytes =
       args->shape.N * args->shape.H * args->shape.W * args->shape.C * (args->shape.is_half ? 2 : 4);
   return mluop_roi_pool_bins(args) >= FEW_BINS && map_bytes > ROI_POOL_NEAR_BYTES &&
-         args->blocks.count <= 4 * mluop_roi_pool_bins(args);
+         args->buckets.count <= 4 * mluop_roi_pool_bins(args);
 }
 
 /* ------------------------------------------------------------------------------- memory */
@@ -63,8 +63,8 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
   const size_t begin = arena->used;
   if (worth_sorting(args)) {
     args->memory.keys = mluop_take(arena, bins, sizeof(*args->memory.keys));
-    args->memory.block_starts =
-        mluop_take(arena, args->blocks.count, sizeof(*args->memory.block_starts));
+    args->memory.bucket_starts =
+        mluop_take(arena, args->buckets.count, sizeof(*args->memory.bucket_starts));
   }
   const size_t ordered = arena->used;
   arena->used = begin;
@@ -73,7 +73,7 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
     work = (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct roi_pool_tap);
     if (args->data.output != NULL) work += 2 * (size_t)args->shape.C * sizeof(float);
   }
-  if (args->data.grad_input != NULL) work += mluop_roi_pool_lay_out_tiles(args, arena);
+  if (args->data.grad_input != NULL) work += mluop_roi_pool_lay_out_blocks(args, arena);
   args->memory.work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
   args->memory.work = mluop_take(arena, threads, args->memory.work_stride);
   if (arena->used < ordered) arena->used = ordered;
@@ -134,8 +134,8 @@ static size_t plan(mluOpHandle_t handle, struct roi_pool_args *args) {
                                     taps_of_bin(args->plan.max_bin_h, args->shape.H));
   args->plan.max_taps_w = mluop_min(taps_of_axis(args, args->shape.W),
                                     taps_of_bin(args->plan.max_bin_w, args->shape.W));
-  cut_blocks(args);
-  if (args->data.grad_input != NULL) mluop_roi_pool_cut_tiles(args);
+  cut_buckets(args);
+  if (args->data.grad_input != NULL) mluop_roi_pool_cut_blocks(args);
   struct mluop_arena arena = {NULL, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
   return arena.used;
@@ -239,8 +239,8 @@ int64_t mluop_roi_pool_bin_cost(const struct roi_pool_args *args) {
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
-/* Bins may differ by any factor: the blocks are small, if there is work for two. Prefetching begins
-   anew with each block: then they are large. */
+/* Bins may differ by any factor: the grains are small, if there is work for two. Prefetching begins
+   anew with each grain: then they are large. */
 static void run(mluOpHandle_t handle, const struct roi_pool_args *args, mluop_kernel *kernel,
                 int64_t parts) {
   const int64_t items = mluop_roi_pool_bins(args) * parts;
@@ -256,7 +256,7 @@ static void run(mluOpHandle_t handle, const struct roi_pool_args *args, mluop_ke
                                 .args = args,
                                 .count = items,
                                 .grain = grain,
-                                .schedule = MLUOP_OWN_FIRST,
+                                .schedule = MLUOP_STEAL,
                                 .unit = mluop_unit(cost * MLUOP_NANOSECOND),
                                 .scratch = args->memory.work,
                                 .scratch_stride = args->memory.work_stride};

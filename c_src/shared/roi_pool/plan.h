@@ -20,7 +20,7 @@ void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *a
 /* Computes the output. */
 void mluop_roi_pool_run_forward(mluOpHandle_t handle, struct roi_pool_args *args);
 
-/* For the plan and its tiles alone. */
+/* For the plan and its blocks alone. */
 
 /* Memory that a thread works on at a time: half of a usual L2 cache. */
 enum { ROI_POOL_NEAR_BYTES = 1 << 19 };

@@ -2,9 +2,10 @@
 #ifndef MLUOP_SHARED_ROI_POOL_ROW_PREFETCH_H_
 #define MLUOP_SHARED_ROI_POOL_ROW_PREFETCH_H_
 
-/* Prefetching of a map that does not fit into the caches and of which bins, in the order of blocks,
-   need every pixel: row by row through the strip of the present bin, some rows ahead of it, a few
-   lines between the sums for one pixel and the next. More at once would be dropped by the CPU. */
+/* Prefetching of a map that does not fit into the caches and of which bins, in the order of
+   buckets, need every pixel: row by row through the strip of the present bin, some rows ahead of
+   it, a few lines between the sums for one pixel and the next. More at once would be dropped by the
+   CPU. */
 
 #include "shared/roi_pool/gather.h"
 
@@ -24,10 +25,10 @@ struct row_prefetch {
 static inline void next_rows(const struct roi_pool_args *a, int64_t item,
                              const struct bin_taps *taps, struct row_prefetch *prefetch) {
   const struct roi_pool_bin *bin = &a->memory.bins[item];
-  const int shift = a->blocks.shift, strip_shift = shift + a->blocks.strip_shift;
+  const int shift = a->buckets.shift, strip_shift = shift + a->buckets.strip_shift;
   const int64_t row = middle_pixel(bin->y, taps->roi->bin_h, a->shape.H) >> shift << shift;
   const int64_t in_image = middle_pixel(bin->x, taps->roi->bin_w, a->shape.W) >> strip_shift;
-  const int64_t strip = taps->roi->image * a->blocks.strips + in_image;
+  const int64_t strip = taps->roi->image * a->buckets.strips + in_image;
   if (strip != prefetch->strip || row > prefetch->row) {
     *prefetch = (struct row_prefetch){.strip = strip, .row = row};
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_PSAMASK_LANES_H_
-#define MLUOP_FAMILIES_PSAMASK_LANES_H_
+#ifndef MLUOP_FAMILIES_PSAMASK_PIXELS_H_
+#define MLUOP_FAMILIES_PSAMASK_PIXELS_H_
 
 /* Distribute is a transpose. For an image and a target row th, with p the number of a pixel:
 
@@ -15,10 +15,11 @@
 #include "vector/simd.h"
 
 /* The mask rows of up to VL pixels in a row. */
-struct lanes {
+struct pixel_vector {
   int64_t count;
-  int64_t at[VL];              /* of target (0, 0) in the masks of the image; may be outside */
-  int64_t begin[VL], end[VL];  /* targets tw that the mask reaches; none for lanes not in use */
+  int64_t at[VL]; /* of target (0, 0) in the masks of the image; may be outside */
+  int64_t begin[VL],
+      end[VL]; /* targets tw that the mask reaches; none for pixels that are missing */
   int64_t first[VL], last[VL]; /* targets th, first to last - 1 */
   int64_t all_begin, all_end;  /* tw that all reach */
   int64_t any_begin, any_end;  /* tw that any reaches */
@@ -26,39 +27,39 @@ struct lanes {
   int64_t any_first, any_last;
 };
 
-static inline void set_lanes(struct lanes *l, const struct psamask_args *a, int64_t p,
-                             int64_t count) {
+static inline void set_pixels(struct pixel_vector *v, const struct psamask_args *a, int64_t p,
+                              int64_t count) {
   const int64_t mask = a->h_mask * a->w_mask;
   int64_t h = p / a->W, w = p % a->W;
-  l->count = count;
-  l->all_begin = l->all_first = 0;
-  l->any_begin = l->all_end = a->W;
-  l->any_first = l->all_last = a->H;
-  l->any_end = l->any_last = 0;
+  v->count = count;
+  v->all_begin = v->all_first = 0;
+  v->any_begin = v->all_end = a->W;
+  v->any_first = v->all_last = a->H;
+  v->any_end = v->any_last = 0;
   for (int64_t i = 0; i < count; i++) {
     const struct window rows = window_of(h, a->H, a->h_mask);
     const struct window cols = window_of(w, a->W, a->w_mask);
-    l->at[i] = (p + i) * mask + rows.origin * a->w_mask + cols.origin;
-    l->begin[i] = cols.begin;
-    l->end[i] = cols.end;
-    l->first[i] = rows.begin;
-    l->last[i] = rows.end;
-    l->all_begin = larger(l->all_begin, cols.begin);
-    l->all_end = smaller(l->all_end, cols.end);
-    l->any_begin = smaller(l->any_begin, cols.begin);
-    l->any_end = larger(l->any_end, cols.end);
-    l->all_first = larger(l->all_first, rows.begin);
-    l->all_last = smaller(l->all_last, rows.end);
-    l->any_first = smaller(l->any_first, rows.begin);
-    l->any_last = larger(l->any_last, rows.end);
+    v->at[i] = (p + i) * mask + rows.origin * a->w_mask + cols.origin;
+    v->begin[i] = cols.begin;
+    v->end[i] = cols.end;
+    v->first[i] = rows.begin;
+    v->last[i] = rows.end;
+    v->all_begin = larger(v->all_begin, cols.begin);
+    v->all_end = smaller(v->all_end, cols.end);
+    v->any_begin = smaller(v->any_begin, cols.begin);
+    v->any_end = larger(v->any_end, cols.end);
+    v->all_first = larger(v->all_first, rows.begin);
+    v->all_last = smaller(v->all_last, rows.end);
+    v->any_first = smaller(v->any_first, rows.begin);
+    v->any_last = larger(v->any_last, rows.end);
     if (++w == a->W) {
       w = 0;
       h++;
     }
   }
   for (int64_t i = count; i < VL; i++) {
-    l->at[i] = 0;
-    l->begin[i] = l->end[i] = l->first[i] = l->last[i] = 0;
+    v->at[i] = 0;
+    v->begin[i] = v->end[i] = v->first[i] = v->last[i] = 0;
   }
 }
 
@@ -101,4 +102,4 @@ MLUOP_INLINE void store_tile(const vf rows[VL], float *out, int64_t pitch, int64
   }
 }
 
-#endif /* MLUOP_FAMILIES_PSAMASK_LANES_H_ */
+#endif /* MLUOP_FAMILIES_PSAMASK_PIXELS_H_ */
