@@ -248,3 +248,30 @@ def test_no_struct_tag_is_defined_twice() -> None:
             continue
         for tag in re.findall(r"^(?:typedef )?struct (\w+) \{", path.read_text(), re.MULTILINE):
             assert tags.setdefault(tag, path) == path, f"{tag}: {path} and {tags[tag]}"
+
+
+def members(struct: str) -> list[str]:
+    """The members of a struct, from what stands between its braces; one that is a struct is one."""
+    body = re.sub(r"/\*.*?\*/", "", struct, flags=re.DOTALL)
+    while "{" in body:
+        body = re.sub(r"\{[^{}]*\}", "", body)
+    declared = [text for text in body.split(";") if text.strip()]
+    return [name for text in declared for name in text.split(",")]
+
+
+def test_the_arguments_of_a_kernel_are_few() -> None:
+    """At most 12 members: the call, the plan and the scratch memory are structs of their own."""
+    sources = [path.read_text() for path in sorted((ROOT / "c_src").rglob("*.[ch]"))]
+    given = {
+        name for source in sources for name in re.findall(r"struct (\w+) \*\w+ = vargs", source)
+    }
+    found = {
+        name: len(members(body))
+        for source in sources
+        for name, body in re.findall(
+            r"^struct (\w+) \{$(.*?)^\};$", source, re.MULTILINE | re.DOTALL
+        )
+        if name in given
+    }
+    assert found.keys() == given
+    assert {name: count for name, count in found.items() if count > 12} == {}
