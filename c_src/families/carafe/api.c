@@ -110,11 +110,16 @@ static struct carafe_shape shape_of(const struct mluop_call *call) {
   };
 }
 
-static mluOpStatus_t run(const struct mluop_call *call, struct mluop_job *job) {
-  if (job->scratch_bytes > 0 && mluop_reserve(call->handle, 0, job) == NULL) {
+/* `args` has the tensors. */
+static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args args) {
+  struct mluop_job job = {.kernel = NULL};
+  args.shape = shape_of(call);
+  args.large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  mluop_carafe_plan(call->handle, &args, &job);
+  if (job.scratch_bytes > 0 && mluop_reserve(call->handle, 0, &job) == NULL) {
     return mluop_no_scratch(call);
   }
-  mluop_parallel_for(call->handle, job);
+  mluop_parallel_for(call->handle, &job);
   return mluop_end_call(call, MLUOP_STATUS_SUCCESS);
 }
 
@@ -132,12 +137,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
                   [OUTPUT] = {"output", output_desc, output, .output = true}}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
-  struct carafe_forward_args args = {
-      .shape = shape_of(&call), .input = input, .mask = mask, .output = output};
-  args.large = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call));
-  struct mluop_job job = {.kernel = NULL};
-  mluop_carafe_plan_forward(handle, &args, &job);
-  return run(&call, &job);
+  return run(&call, (struct carafe_args){.input = input, .mask = mask, .output = output});
 }
 
 mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -159,15 +159,9 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                   [GRAD_MASK] = {"grad_mask", grad_mask_desc, grad_mask, .output = true}}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
-  struct carafe_backward_args args = {
-      .shape = shape_of(&call),
-      .input = input,
-      .mask = mask,
-      .grad_output = grad_output,
-      .grad_input = grad_input,
-      .grad_mask = grad_mask,
-      .large = mluop_exceeds_caches(handle, mluop_tensor_bytes(&call))};
-  struct mluop_job job = {.kernel = NULL};
-  mluop_carafe_plan_backward(handle, &args, &job);
-  return run(&call, &job);
+  return run(&call, (struct carafe_args){.input = input,
+                                         .mask = mask,
+                                         .grad_output = grad_output,
+                                         .grad_input = grad_input,
+                                         .grad_mask = grad_mask});
 }

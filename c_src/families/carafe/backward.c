@@ -16,9 +16,9 @@ static void clear_rings(const struct map_strip *s) {
 }
 
 static void pack_input(const struct map_strip *s, int64_t y) {
-  const struct carafe_backward_args *args = s->args;
+  const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
-  const struct carafe_backward_plan *plan = &args->plan;
+  const struct carafe_plan *plan = &args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t slots = carafe_slots(a), row = carafe_input_row_floats(args);
   const int64_t pixel = carafe_pixel_floats(s->args);
@@ -39,9 +39,9 @@ static void pack_input(const struct map_strip *s, int64_t y) {
 }
 
 static void do_segment(struct map_strip *s, struct carafe_span centres) {
-  const struct carafe_backward_args *args = s->args;
+  const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
-  const struct carafe_backward_plan *plan = &args->plan;
+  const struct carafe_plan *plan = &args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t slices = carafe_slices(a), taps = a->K * a->K, r = (a->K - 1) / 2;
   const int is_own = s->row >= s->rows.begin && s->row < s->rows.end;
@@ -72,7 +72,7 @@ static void do_segment(struct map_strip *s, struct carafe_span centres) {
 
 void MLUOP_VARIANT(carafe_backward)(const void *vargs, int64_t begin, int64_t end, void *memory) {
   static const struct steps steps = {clear_rings, pack_input, do_segment, store_sums};
-  const struct carafe_backward_args *args = vargs;
+  const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
   const struct carafe_general_scratch scratch = carafe_general_layout(&arena, args);
   walk_items(args, begin, end, &scratch, &steps);

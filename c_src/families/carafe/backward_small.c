@@ -6,93 +6,11 @@
 #include "families/carafe/lane_dots.h"
 #include "families/carafe/lane_spread.h"
 #include "families/carafe/lane_sums.h"
-#include "families/carafe/lanes.h"
 
 /* small_channels: both gradients where groups have few channels. A vector holds one channel, or one
    tap, of VL positions: the groups of a column are neighbours, and so are the columns. Rows of the
    input, of grad_output and of grad_input are kept as a plane for each channel, those of the mask
    as one for each tap. In a plane, a tap lies as many positions further as there are groups. */
-
-/* Numbers of positions: number u of the position `at` is at->at[u * unit + at * scale]. Each has a
-   plane, unless a column has whole vectors of groups: then those of a vector stand together. */
-struct lane_numbers {
-  float *at;
-  int64_t unit, scale;
-};
-
-static struct lane_numbers numbers_of(const struct map_strip *s, float *at, int64_t count) {
-  if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
-  return (struct lane_numbers){at, s->args->plan.plane, 1};
-}
-
-/* Positions of a column. */
-static int64_t pitch_of(const struct map_strip *s) {
-  return carafe_small_pitch(&s->args->plan, s->groups);
-}
-
-/* Of channels, in row y of a ring of the map. */
-static struct lane_numbers row_of(const struct map_strip *s, float *ring, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
-  return numbers_of(s, ring + y % carafe_slots(a) * a->C * s->args->plan.plane, a->C);
-}
-
-/* Of position x * pitch + g: from where the strip begins, at a line. */
-static int64_t place_of(const struct map_strip *s, int64_t position) {
-  const int64_t beside = carafe_padded((s->args->shape.K - 1) / 2 * pitch_of(s));
-  return beside + position - s->columns.begin * pitch_of(s);
-}
-
-/* The blocks of positions from `position` on, before `end`, in a tensor whose columns are `step`
-   blocks apart. */
-static struct blocks blocks_at(const struct map_strip *s, int64_t lane[VL], int64_t position,
-                               int64_t end, int64_t step) {
-  const int64_t groups = s->groups, pitch = pitch_of(s);
-  int64_t x = position / pitch, g = position % pitch;
-  const int64_t left = s->args->plan.spread > 0 ? groups - g : end - position;
-  for (int l = 0; l < VL; l++) {
-    lane[l] = x * step + g;
-    if (++g < pitch) continue;
-    g = 0;
-    x++;
-  }
-  return (struct blocks){.step = s->args->plan.spread > 0 || step == groups ? 1
-                                 : groups == 1                              ? step
-                                                                            : 0,
-                         .lane = lane,
-                         .count = carafe_min(VL, left),
-                         .is_half = s->args->shape.is_half,
-                         .next = x * step + g - lane[0]};
-}
-
-static void choose_blocks(struct blocks *b, const void *tensor, int64_t block, int64_t length) {
-  b->tensor = (void *)tensor;
-  b->from = block * length;
-  b->length = length;
-}
-
-static int64_t map_block(const struct map_strip *s, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
-  return (s->n * a->H + y) * a->W * a->G + s->group;
-}
-
-/* Beside the map, windows, weights and gradients are 0. */
-static void clear_planes(const struct map_strip *s) {
-  const struct carafe_small_scratch *scratch = s->scratch;
-  memset(scratch->input, 0, (size_t)((char *)scratch->taps - (char *)scratch->input));
-}
-
-static void pack_planes(const struct map_strip *s, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_small_scratch *scratch = s->scratch;
-  const struct lane_numbers row = row_of(s, scratch->input, y);
-  const int64_t end = s->centres.end * pitch_of(s);
-  for (int64_t p = s->centres.begin * pitch_of(s); p < end; p += VL) {
-    int64_t lane[VL];
-    struct blocks b = blocks_at(s, lane, p, end, a->G);
-    choose_blocks(&b, s->args->input, map_block(s, y), a->C);
-    lanes_take(row.at + place_of(s, p) * row.scale, row.unit, &b);
-  }
-}
 
 /* Which of two NaNs a sum keeps may depend on how many rows of a strip are done at once. */
 static void make_nans_equal(float *row, int64_t count) {
@@ -124,49 +42,6 @@ struct row_slice {
   struct lane_numbers weights, grads; /* number t of pixel e is number 4 * t + e */
 };
 
-/* Taps beside the map are 0, whatever the gradient: those of VL positions. */
-static void clear_outside(const struct map_strip *s, int64_t position, float *taps) {
-  const struct carafe_shape *a = &s->args->shape;
-  const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r, step = CARAFE_TILE * VL;
-  const int64_t pitch = pitch_of(s), left = position / pitch, right = (position + VL - 1) / pitch;
-  for (int64_t y = 0; y < K; y++) {
-    if (top + y >= s->window.begin && top + y < s->window.end) continue;
-    memset(taps + y * K * step, 0, (size_t)(K * step) * sizeof(*taps));
-  }
-  for (int64_t kw = 0; kw < K; kw++) {
-    if (left + kw >= r && right + kw < a->W + r) continue;
-    const int64_t begin = (r - kw) * pitch - position;
-    const int64_t end = (a->W + r - kw) * pitch - position;
-    for (int64_t y = s->window.begin - top; y < s->window.end - top; y++) {
-      float *at = taps + (y * K + kw) * step;
-      for (int64_t i = 0; i < step; i += VL) {
-        vf_store(at + i, vf_load_span(at + i, begin, end));
-      }
-    }
-  }
-}
-
-/* What dot products of the row in turn have in common. */
-static struct lane_dots dots_of(const struct map_strip *s, const struct row_slice *c,
-                                int64_t *place) {
-  const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_small_scratch *scratch = s->scratch;
-  const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
-  const struct lane_numbers input = numbers_of(s, scratch->input, a->C);
-  for (int64_t y = s->window.begin; y < s->window.end; y++) {
-    const int64_t row = row_of(s, scratch->input, y).at - scratch->input;
-    for (int64_t i = 0; i < K; i++) {
-      place[(y - top) * K + i] = row + (i - r) * pitch_of(s) * input.scale;
-    }
-  }
-  return (struct lane_dots){.taps = scratch->taps,
-                            .place = place,
-                            .span = {(s->window.begin - top) * K, (s->window.end - top) * K},
-                            .channels = a->C,
-                            .input_unit = input.unit,
-                            .grads_unit = c->grads.unit};
-}
-
 /* What a vector of windows contributes to grad_input. */
 static void spread_windows(const struct map_strip *s, const struct row_slice *c, int64_t position) {
   const struct carafe_shape *a = &s->args->shape;
@@ -194,7 +69,7 @@ static void spread_windows(const struct map_strip *s, const struct row_slice *c,
 
 /* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
  */
-static void do_windows(struct map_strip *s, const struct row_slice *c, struct lane_dots *dots,
+static void do_windows(struct map_strip *s, const struct row_slice *c, struct lane_windows *dots,
                        int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -215,7 +90,7 @@ static void do_windows(struct map_strip *s, const struct row_slice *c, struct la
     if (s->args->plan.spread > 0) spread_windows(s, c, p);
     if (dots == NULL) continue;
     dots->input = input.at + at * input.scale;
-    dots->grads = g->at + at * g->scale;
+    dots->values = g->at + at * g->scale;
     dot_lane_pixels(dots, c->pixels);
     clear_outside(s, p, dots->taps);
     for (int e = 0; e < c->pixels; e++) {
@@ -266,10 +141,9 @@ static void do_row(struct map_strip *s, struct carafe_span centres) {
     /* Those of vectors that are spread at once are not kept. */
     struct row_slice c = {.weights = numbers_of(s, scratch->weights, 0),
                           .grads = numbers_of(s, scratch->grads, 0)};
-    c.pixels = pixels_of_slice(a, slice, c.block);
-    for (int e = 0; e < c.pixels; e++) c.block[e] = (pixel_of(s, 0) + c.block[e]) * a->G + s->group;
+    c.pixels = blocks_of_slice(s, slice, c.block);
     int64_t place[CARAFE_SMALL_K * CARAFE_SMALL_K];
-    struct lane_dots dots = dots_of(s, &c, place);
+    struct lane_windows dots = windows_of(s, scratch->taps, c.grads.unit, place);
     do_windows(s, &c, NULL, centres.begin, s->columns.begin);
     do_windows(s, &c, is_own ? &dots : NULL, s->columns.begin, s->columns.end);
     do_windows(s, &c, NULL, s->columns.end, centres.end);
@@ -280,7 +154,7 @@ static void do_row(struct map_strip *s, struct carafe_span centres) {
 void MLUOP_VARIANT(carafe_backward_small)(const void *vargs, int64_t begin, int64_t end,
                                           void *memory) {
   static const struct steps steps = {clear_planes, pack_planes, do_row, store_planes};
-  const struct carafe_backward_args *args = vargs;
+  const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
   const struct carafe_small_scratch scratch = carafe_small_layout(&arena, args);
   walk_items(args, begin, end, &scratch, &steps);

@@ -3,35 +3,16 @@
 
 #include "families/carafe/kernels.h"
 #include "families/carafe/pack.h"
-#include "families/carafe/small_channels.h"
 #include "families/carafe/tile.h"
 
 /* What a thread works with. */
 struct forward {
-  const struct carafe_forward_args *args;
+  const struct carafe_args *args;
   struct output output;
   struct ring ring;
   float *weights; /* of a segment, packed */
   struct prefetch prefetch;
-  struct small_channels small;
 };
-
-/* The channels of group g, in cuts of about the same size. */
-static void sum_group(struct forward *f, struct tiles *t, int64_t g, enum tile_kind kind) {
-  const struct carafe_strip *strip = &f->ring.strip;
-  const int64_t per = f->output.in_lines ? vectors_of_words(f->output.is_half) : 1;
-  const int64_t most = VECTORS / per * per, all = carafe_div_up(strip->channels, VL);
-  const int64_t cuts = carafe_div_up(all, most);
-  for (int64_t cut = 0, begin = 0; cut < cuts; cut++) {
-    const int64_t vectors = carafe_div_up(all - begin, (cuts - cut) * per) * per;
-    t->base = g * f->ring.group + begin * VL - f->ring.columns.begin * t->column;
-    t->channel = strip->channel + begin * VL;
-    t->length = carafe_min(strip->channels - begin * VL, vectors * VL);
-    sum_cut(t, kind, (int)vectors);
-    t->ahead = NULL;
-    begin += vectors;
-  }
-}
 
 /* Where the pixels of a slice of each window are, or neighbours in a row. */
 static void place_pixels(const struct forward *f, struct tiles *t, const struct weights *weights,
@@ -52,12 +33,26 @@ static void place_pixels(const struct forward *f, struct tiles *t, const struct 
   t->at = (pixel * a->G + strip->group) * a->C;
 }
 
-static void sum_pixels(struct forward *f, struct tiles *t, const struct weights *weights,
-                       struct carafe_span slice, int neighbours) {
-  const enum tile_kind kind = neighbours ? NEIGHBOURS : tile_of(slice.end - slice.begin);
+/* The pixels of a slice, group by group. Channels are cut into about equal numbers of vectors. */
+static void sum_slice(struct forward *f, struct tiles *t, const struct weights *weights,
+                      struct carafe_span slice, int neighbours) {
+  const struct carafe_strip *strip = &f->ring.strip;
+  const int64_t per = f->output.in_lines && f->output.is_half ? 2 : 1; /* of a line */
+  const int64_t most = VECTORS / per * per, all = carafe_div_up(strip->channels, VL);
+  const int64_t cuts = carafe_div_up(all, most);
   place_pixels(f, t, weights, slice, neighbours);
-  for (int64_t g = 0; g < f->ring.strip.groups; g++) {
-    sum_group(f, t, g, kind);
+  for (int64_t g = 0; g < strip->groups; g++) {
+    for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
+      vectors = carafe_div_up(all - begin, (cuts - cut) * per) * per;
+      t->base = g * f->ring.group + begin * VL - f->ring.columns.begin * t->column;
+      t->channel = strip->channel + begin * VL;
+      t->length = carafe_min(strip->channels - begin * VL, vectors * VL);
+      if (neighbours) sum_neighbours(t, (int)vectors);
+      if (!neighbours && slice.end - slice.begin == 1) sum_one(t, (int)vectors);
+      if (!neighbours && slice.end - slice.begin == 3) sum_three(t, (int)vectors);
+      if (!neighbours && slice.end - slice.begin == 4) sum_four(t, (int)vectors);
+      t->ahead = NULL;
+    }
     t->weights += weights->group;
     t->at += f->args->shape.C;
   }
@@ -69,30 +64,13 @@ static void sum_windows(struct forward *f, struct tiles *t, struct weights *weig
   if (a->S == 1 && a->K > 1) {
     const int64_t stop = t->end, whole = (stop - t->begin) / PIXELS * PIXELS;
     t->end = t->begin + whole;
-    sum_pixels(f, t, weights, (struct carafe_span){0, PIXELS}, 1);
+    sum_slice(f, t, weights, (struct carafe_span){0, PIXELS}, 1);
     weights->first += whole * weights->pixel;
     t->begin = t->end;
     t->end = stop;
   }
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
-    sum_pixels(f, t, weights, carafe_slice(a, slice), 0);
-  }
-}
-
-/* The same for all groups of each pixel, which share vectors. */
-static void sum_small_groups(struct forward *f, struct tiles *t, struct weights *weights) {
-  const struct carafe_shape *a = &f->args->shape;
-  f->small.weights = weights->group;
-  t->base = -f->ring.columns.begin * t->column;
-  t->length = f->ring.strip.groups * a->C;
-  for (; t->begin < t->end; t->begin++) {
-    for (int64_t i = 0; i < carafe_slices(a); i++) {
-      const struct carafe_span slice = carafe_slice(a, i);
-      place_pixels(f, t, weights, slice, 0);
-      sum_small_pixels(t, &f->small, slice.end - slice.begin);
-    }
-    weights->first += a->S * weights->pixel;
-    pack_ahead(&f->ring, 1);
+    sum_slice(f, t, weights, carafe_slice(a, slice), 0);
   }
 }
 
@@ -114,11 +92,9 @@ static void prefetch_next(struct forward *f, int64_t row, struct carafe_span col
     prefetch_pixels(&f->prefetch, input, a->C, s->channels,
                     (s->n * a->H + below) * a->W + columns.begin, count, 1);
   }
-  const int64_t lanes = f->args->padded, slices = carafe_slices(a);
-  const int64_t vectors = lanes > 0 ? carafe_div_up(s->groups * lanes, VL) * taps
-                                    : s->groups * carafe_div_up(s->channels, VECTORS * VL);
-  const int64_t windows = a->S == 1 && lanes == 0 ? carafe_div_up(count, PIXELS) : count * slices;
-  prefetch_in(&f->prefetch, vectors * windows / (lanes > 0 ? prefetch_taps(lanes) : 1));
+  const int64_t vectors = s->groups * carafe_div_up(s->channels, VECTORS * VL);
+  prefetch_in(&f->prefetch,
+              vectors * (a->S == 1 ? carafe_div_up(count, PIXELS) : count * carafe_slices(a)));
 }
 
 /* Windows of a row. */
@@ -135,37 +111,20 @@ static void sum_segment(struct forward *f, struct tiles *t, struct carafe_span c
   }
   struct weights weights = pack_weights(&f->ring, f->weights, t->row, columns);
   weights.first += (span.begin - t->row + a->K / 2) * a->K;
-  if (f->args->padded > 0) {
-    sum_small_groups(f, t, &weights);
-  } else {
-    sum_windows(f, t, &weights);
-  }
-}
-
-static void sum_strip(struct forward *f, struct tiles *t, const struct carafe_strip *strip) {
-  const int64_t segment = carafe_segment(f->args), stop = strip->columns.end;
-  begin_strip(&f->ring, strip);
-  for (t->row = strip->rows.begin; t->row < strip->rows.end; t->row++) {
-    pack_rows(&f->ring, t->row);
-    for (int64_t j = strip->columns.begin; j < stop; j += segment) {
-      sum_segment(f, t, (struct carafe_span){j, carafe_min(j + segment, stop)});
-    }
-  }
+  sum_windows(f, t, &weights);
 }
 
 void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
-  const struct carafe_forward_args *args = vargs;
+  const struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   struct mluop_arena arena = {scratch, 0};
-  const struct carafe_forward_memory memory = carafe_lay_out(args, &arena);
-  struct forward f = {.args = args, .output = output_of(args), .weights = memory.weights};
+  struct forward f = {.args = args, .output = output_of(args)};
   f.ring = (struct ring){.args = args,
                          .rotation = f.output.rotation * (a->is_half ? 2 : 1),
-                         .floats = memory.ring,
                          .slots = carafe_ring_slots(a),
                          .pixel = carafe_ring_pixel(args),
                          .group = carafe_padded(args->cut.channels)};
-  if (args->padded > 0) list_lanes(&f.small, a->C, args->padded);
+  carafe_lay_out(args, &arena, &f.ring.floats, &f.weights);
   struct tiles t = {.K = a->K,
                     .W = a->W,
                     .rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K),
@@ -174,7 +133,14 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
                     .output = &f.output};
   while (begin < end) {
     const struct carafe_strip strip = carafe_next_strip(a, &args->cut, &begin, end);
-    if (strip.rows.begin < strip.rows.end) sum_strip(&f, &t, &strip);
+    if (strip.rows.begin < strip.rows.end) begin_strip(&f.ring, &strip);
+    for (t.row = strip.rows.begin; t.row < strip.rows.end; t.row++) {
+      pack_rows(&f.ring, t.row);
+      for (int64_t j = strip.columns.begin; j < strip.columns.end; j += args->plan.segment) {
+        const int64_t stop = carafe_min(j + args->plan.segment, strip.columns.end);
+        sum_segment(&f, &t, (struct carafe_span){j, stop});
+      }
+    }
   }
   if (f.output.past_caches) vf_stream_end();
 }

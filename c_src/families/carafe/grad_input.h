@@ -95,7 +95,7 @@ static int64_t sums_ring_floats(const struct map_strip *s) {
 static void add_part(struct map_strip *s, const struct slice *c, const struct pixels *weights,
                      int64_t part) {
   const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_backward_plan *plan = &s->args->plan;
+  const struct carafe_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t r = (a->K - 1) / 2, channels = part * plan->part;
   const int64_t all = carafe_div_up(carafe_min(plan->part, a->C - channels), VL);
@@ -142,7 +142,7 @@ static void add_totals(const struct map_strip *s, int64_t begin, int64_t end) {
 /* STORE: row y, to which no window contributes any more. Its sums become 0. */
 static void store_sums(const struct map_strip *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_backward_plan *plan = &s->args->plan;
+  const struct carafe_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t pixel = carafe_pixel_floats(s->args), row = carafe_sums_row_floats(s->args);
   for (int64_t part = 0; part < plan->parts; part++) {

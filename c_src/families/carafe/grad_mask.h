@@ -136,7 +136,7 @@ static void store_results(const struct map_strip *s, const struct slice *c, stru
 /* grad_mask of the windows `own` of a slice, channels part by part. */
 static void do_grad_mask(struct map_strip *s, const struct slice *c, struct carafe_span own) {
   const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_backward_plan *plan = &s->args->plan;
+  const struct carafe_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t K = a->K, r = (K - 1) / 2;
   const int64_t first = carafe_max(0, s->columns.begin - r) - carafe_margin_columns(a);

@@ -32,8 +32,32 @@ struct carafe_strip {
   struct carafe_span rows, columns;
 };
 
+/* How the work of a call is done; 0 where it is not of a kernel. */
+struct carafe_plan {
+  int64_t part, parts;  /* backward: a group's channels, in parts of at most so many */
+  int64_t segment;      /* windows of a row that are done together */
+  int64_t plane;        /* small_channels: floats of a channel of a row; */
+  int64_t spread;       /* and 0, or the lanes of a vector, if columns have vectors of groups */
+  int64_t total_rows;   /* two-level sums: 0, or rows of windows that are summed together; */
+  int64_t total_slices; /* and slices of the pixels of a window */
+};
+
+/* A call. Of the forward, the gradients are NULL; of the backward, the output. */
+struct carafe_args {
+  struct carafe_shape shape;
+  const void *input, *mask, *grad_output;
+  void *output, *grad_input, *grad_mask;
+  int large; /* the tensors exceed the caches */
+  struct carafe_cut cut;
+  struct carafe_plan plan;
+};
+
 /* Channels that are done together, of one group or several. */
 enum { CARAFE_BLOCK_CHANNELS = 256 };
+
+/* Rounding errors grow with the length of a sum: longer ones are made in two levels, as sums of
+   sums of about this length. */
+enum { CARAFE_SUM_LENGTH = 128, CARAFE_FORWARD_K = 45 };
 
 /* Channels of a group are padded to this in packed rows: a multiple of every vector. */
 enum { CARAFE_PAD = 16 };
@@ -76,6 +100,9 @@ static inline struct carafe_strip carafe_next_strip(const struct carafe_shape *a
   *begin = stop;
   return s;
 }
+
+/* The rows of the map under the windows of a row are kept in rings of so many. */
+static inline int64_t carafe_slots(const struct carafe_shape *a) { return carafe_min(a->K, a->H); }
 
 /* What is up to r = (K - 1) / 2 away from `at` and lies on the map. */
 static inline struct carafe_span carafe_window(int64_t at, int64_t K, int64_t extent) {

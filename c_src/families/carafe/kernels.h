@@ -5,6 +5,7 @@
 #include "core/kernel.h"
 
 MLUOP_KERNEL(carafe_forward);
+MLUOP_KERNEL(carafe_forward_small);
 MLUOP_KERNEL(carafe_backward);
 MLUOP_KERNEL(carafe_backward_small);
 

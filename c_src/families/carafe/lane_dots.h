@@ -5,7 +5,7 @@
 /* grad_mask of small_channels: of up to 4 pixels that share a window, for VL positions at once. A
    vector has one channel of each, or one tap. */
 
-#include "families/carafe/backward_walk.h"
+#include "families/carafe/planes.h"
 
 /* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */
 #if defined(__AVX512F__) || defined(__aarch64__)
@@ -14,25 +14,16 @@ enum { LANE_TAPS = 5 };
 enum { LANE_TAPS = 3 };
 #endif
 
-struct lane_dots {
-  const float *input, *grads; /* of the first position: at tap 0 in the middle of its window, ... */
-  float *taps;                /* ... of pixel 0; tap t of pixel e is taps[(t * 4 + e) * VL] */
-  const int64_t *place;       /* of each tap in the input */
-  struct carafe_span span;    /* of taps */
-  int64_t channels;
-  int64_t input_unit, grads_unit; /* from a channel to the next; of grads, from a pixel */
-};
-
 /* Taps [tap, tap + count). */
-MLUOP_INLINE void dot_taps(const struct lane_dots *t, int64_t tap, int pixels, int count) {
-  const int64_t unit = t->input_unit, step = t->grads_unit;
+MLUOP_INLINE void dot_taps(const struct lane_windows *t, int64_t tap, int pixels, int count) {
+  const int64_t unit = t->input_unit, step = t->values_unit;
   vf sum[CARAFE_TILE][LANE_TAPS];
   const float *x[LANE_TAPS];
   MLUOP_UNROLL for (int i = 0; i < count; i++) {
     x[i] = t->input + t->place[tap + i];
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) sum[e][i] = vf_set(0.0f);
   }
-  const float *grads = t->grads;
+  const float *grads = t->values;
   for (int64_t c = 0; c < t->channels; c++, grads += CARAFE_TILE * step) {
     vf seen[LANE_TAPS];
     MLUOP_UNROLL for (int i = 0; i < count; i++) seen[i] = vf_opaque(vf_load(x[i] + c * unit));
@@ -48,14 +39,14 @@ MLUOP_INLINE void dot_taps(const struct lane_dots *t, int64_t tap, int pixels, i
   }
 }
 
-MLUOP_INLINE void dot_lanes(const struct lane_dots *t, int pixels) {
+MLUOP_INLINE void dot_lanes(const struct lane_windows *t, int pixels) {
   int64_t tap = t->span.begin;
   for (; tap + LANE_TAPS <= t->span.end; tap += LANE_TAPS) dot_taps(t, tap, pixels, LANE_TAPS);
   for (; tap + 2 <= t->span.end; tap += 2) dot_taps(t, tap, pixels, 2);
   if (tap < t->span.end) dot_taps(t, tap, pixels, 1);
 }
 
-static void dot_lane_pixels(const struct lane_dots *t, int pixels) {
+static void dot_lane_pixels(const struct lane_windows *t, int pixels) {
   if (pixels == 1) dot_lanes(t, 1);
   if (pixels == 3) dot_lanes(t, 3);
   if (pixels == 4) dot_lanes(t, 4);

@@ -6,7 +6,7 @@
    of the map, for some channels. It is added up in registers over K columns of windows, and in
    memory once. */
 
-#include "families/carafe/backward_walk.h"
+#include "families/carafe/walk.h"
 
 /* Rows and channels at once: of 32 registers, 5 x 4 hold sums. */
 #if defined(__AVX512F__) || defined(__aarch64__)

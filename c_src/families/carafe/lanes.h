@@ -15,7 +15,7 @@ struct blocks {
   int64_t count;       /* of blocks, at most VL; vectors have zeros for the others */
   int64_t length;      /* elements of each */
   int64_t step;        /* from each block to the next one, if that is the same for all; or 0 */
-  int64_t next;        /* from lane[0] to the block that comes next, which is prefetched */
+  int64_t next;        /* from lane[0] to the block that is prefetched */
   int is_half;
 };
 

@@ -8,14 +8,6 @@
 #include "families/carafe/forward.h"
 #include "vector/simd.h"
 
-/* The pixels of a tile are under one window, or they are 4 neighbours in a row, whose windows
-   overlap (S == 1). */
-enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
-
-static inline enum tile_kind tile_of(int64_t pixels) {
-  return pixels == 4 ? FOUR : pixels == 3 ? THREE : ONE;
-}
-
 /* `count` elements of a half or float tensor from number `at` on, padded with zeros to whole
    vectors: no lane computes on what nobody wrote. */
 static inline void carafe_pack_run(float *to, const void *tensor, int64_t at, int64_t count,
@@ -46,7 +38,7 @@ static inline void carafe_store_run(void *tensor, int64_t at, const float *from,
 /* The last rows of a strip of the input, packed: row y is in slot y % slots. The pixels of a column
    lie side by side: windows are in one piece, and spread over all sets of the first-level cache. */
 struct ring {
-  const struct carafe_forward_args *args;
+  const struct carafe_args *args;
   struct carafe_strip strip;
   int64_t rotation; /* elements: groups begin with as many channels from their end */
   float *floats;
@@ -73,20 +65,6 @@ static inline void pack_group(float *to, const struct ring *ring, int64_t from) 
                   ring->strip.channels - done, a->is_half);
 }
 
-/* A pixel whose groups share vectors: each is padded to `lanes`. What is written after a group is
-   overwritten by the next one, or pads. */
-static inline void pack_small_groups(float *to, const struct ring *ring, int64_t from) {
-  const struct carafe_shape *a = &ring->args->shape;
-  const int64_t lanes = ring->args->padded;
-  if (lanes == a->C) {
-    carafe_pack_run(to, ring->args->input, from, ring->strip.groups * a->C, a->is_half);
-    return;
-  }
-  for (int64_t g = 0; g < ring->strip.groups; g++, from += a->C, to += lanes) {
-    vf_store(to, vf_load_part_as(ring->args->input, from, a->C, a->is_half));
-  }
-}
-
 static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   const struct carafe_shape *a = &ring->args->shape;
   const struct carafe_strip *strip = &ring->strip;
@@ -94,12 +72,8 @@ static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   const int64_t from = (pixel * a->G + strip->group) * a->C;
   const int64_t slot = (ring->column - ring->columns.begin) * ring->slots + ring->row % ring->slots;
   float *to = ring->floats + slot * ring->pixel;
-  if (ring->args->padded > 0) {
-    pack_small_groups(to, ring, from);
-  } else {
-    for (int64_t g = 0; g < strip->groups; g++) {
-      pack_group(to + g * ring->group, ring, from + g * a->C);
-    }
+  for (int64_t g = 0; g < strip->groups; g++) {
+    pack_group(to + g * ring->group, ring, from + g * a->C);
   }
   if (++ring->column < ring->columns.end) return;
   ring->column = ring->columns.begin;
@@ -140,8 +114,7 @@ struct weights {
   int64_t row, pixel, group; /* row: to the next row of output pixels */
 };
 
-/* The weights of the windows around `columns`, of all taps. Halves are packed; and the last ones of
-   the mask, where small groups may read beyond those of a pixel. */
+/* The weights of the windows around `columns`, of all taps. Halves are packed. */
 static inline struct weights pack_weights(const struct ring *ring, float *memory, int64_t y,
                                           struct carafe_span columns) {
   const struct carafe_shape *a = &ring->args->shape;
@@ -150,9 +123,7 @@ static inline struct weights pack_weights(const struct ring *ring, float *memory
   const int64_t pixels = (columns.end - columns.begin) * a->S, used = s->groups * taps;
   const int64_t at =
       (s->n * a->H + y) * a->S * row + columns.begin * a->S * pixel + s->group * taps;
-  const int64_t end = at + (a->S - 1) * row + (pixels - 1) * pixel + used;
-  const int small = ring->args->padded > 0;
-  if (!a->is_half && (!small || end + carafe_overread(a) <= a->N * a->H * a->S * row)) {
+  if (!a->is_half) {
     return (struct weights){(const float *)ring->args->mask + at, row, pixel, taps};
   }
   const int64_t runs = used == pixel ? 1 : pixels;
@@ -160,10 +131,9 @@ static inline struct weights pack_weights(const struct ring *ring, float *memory
   for (int64_t u = 0; u < a->S; u++) {
     for (int64_t i = 0; i < runs; i++, to += pixels * used / runs) {
       const int64_t run = at + u * row + i * pixel;
-      carafe_pack_run(to, ring->args->mask, run, pixels * used / runs, a->is_half);
+      carafe_pack_run(to, ring->args->mask, run, pixels * used / runs, 1);
     }
   }
-  memset(to, 0, (size_t)carafe_overread(a) * sizeof(float));
   return (struct weights){memory, pixels * used, used, taps};
 }
 

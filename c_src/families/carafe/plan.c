@@ -16,14 +16,44 @@ static int64_t strip_rows(const struct carafe_shape *a, mluOpHandle_t machine) {
   return evenly(a->H, mluop_max(mluop_max(4 * (a->K - 1), share), 1));
 }
 
-/* `products`: of an item. */
-static void plan_items(const struct carafe_shape *a, const struct carafe_cut *cut, int64_t products,
-                       struct mluop_job *job) {
-  const int64_t cost = products * PRODUCT_COST;
+/* `floats`: of a pixel in an item. */
+static void plan_items(const struct carafe_shape *a, const struct carafe_cut *cut, int64_t floats,
+                       size_t scratch_bytes, struct mluop_job *job) {
+  const int64_t cost = cut->columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
   job->count = carafe_items(a, cut);
   job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
+  job->scratch_bytes = scratch_bytes;
   job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
+}
+
+enum { SMALL_BYTES = 1 << 19, SMALL_COLUMNS = 8, MOST_SMALL_CHANNELS = 64 };
+
+static bool has_few_channels(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
+  return ((const struct carafe_args *)vargs)->shape.C <= MOST_SMALL_CHANNELS;
+}
+
+/* small_channels: `floats` of each position of a row of a strip take about so many bytes. */
+static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t floats,
+                       int64_t bytes, struct mluop_job *job) {
+  const struct carafe_shape *a = &args->shape;
+  struct carafe_cut *cut = &args->cut;
+  struct carafe_plan *plan = &args->plan;
+  struct mluop_arena arena = {NULL, 0};
+  const int64_t beside = a->K - 1, positions = bytes / (floats * (int64_t)sizeof(float));
+  const int64_t pitch = carafe_small_pitch(plan, cut->groups);
+  cut->channels = a->C;
+  cut->rows = strip_rows(a, machine);
+  cut->columns =
+      evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, SMALL_COLUMNS)));
+  plan->part = a->C;
+  plan->parts = 1;
+  plan->segment = cut->columns + beside;
+  const int64_t margin = carafe_padded(beside / 2 * pitch);
+  plan->plane = carafe_padded(margin + plan->segment * pitch + CARAFE_PAD) | CARAFE_PAD;
+  carafe_small_layout(&arena, args);
+  plan_items(a, cut, cut->groups * a->C, arena.used, job);
 }
 
 /* Forward. */
@@ -34,79 +64,57 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
    is left out. */
 enum { MOST_CHANNELS = 1024 };
 
-/* Of a column of small groups. */
-enum { MOST_WEIGHTS = 1 << 20 };
+/* Window centres of a row that are done together, and floats for their weights, about. */
+enum { FORWARD_SEGMENT = 16, PACKED_WEIGHTS = 1 << 14 };
 
-/* A ring of the rows under the windows of a strip stays in the second-level cache. */
-static void plan_forward(struct carafe_forward_args *args, mluOpHandle_t machine,
-                         struct mluop_job *job) {
+static int64_t forward_segment(const struct carafe_args *args) {
   const struct carafe_shape *a = &args->shape;
-  struct mluop_arena arena = {NULL, 0};
-  const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(args) * (int64_t)sizeof(float);
-  args->cut.rows = strip_rows(a, machine);
-  args->cut.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
-  carafe_lay_out(args, &arena);
-  const int64_t taps = a->S * a->S * a->K * a->K;
-  plan_items(a, &args->cut, args->cut.columns * taps * carafe_block_floats(args), job);
-  job->scratch_bytes = arena.used;
+  const int64_t weights = a->S * a->S * args->cut.groups * a->K * a->K;
+  const int64_t most =
+      a->is_half ? mluop_min(FORWARD_SEGMENT, PACKED_WEIGHTS / weights) : FORWARD_SEGMENT;
+  return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
 }
 
-/* An item's block has at most CARAFE_BLOCK_CHANNELS channels of a group, in whole lines, or groups
-   of MOST_CHANNELS together. */
+/* An item has at most CARAFE_BLOCK_CHANNELS channels of a group, in whole lines, or groups of
+   MOST_CHANNELS together. A ring of the rows under the windows of a strip stays in the second-level
+   cache. */
 static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_forward_args *args = vargs;
+  struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
+  struct mluop_arena arena = {NULL, 0};
   const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS), line = carafe_line_elements(a);
-  args->cut = (struct carafe_cut){.channels = a->C, .groups = 1};
+  args->cut = (struct carafe_cut){.channels = a->C, .groups = 1, .rows = strip_rows(a, machine)};
   if (parts > 1) {
     args->cut.channels = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
   } else {
     args->cut.groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
   }
-  plan_forward(args, machine, job);
+  const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(args) * (int64_t)sizeof(float);
+  args->cut.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
+  args->plan.segment = forward_segment(args);
+  float *ring, *weights;
+  carafe_lay_out(args, &arena, &ring, &weights);
+  plan_items(a, &args->cut, carafe_block_floats(args), arena.used, job);
 }
 
-/* Floats of a group in vectors of several groups: a power of two. */
-static int64_t lanes_of(const struct carafe_shape *a) {
-  int64_t lanes = 1;
-  while (lanes < a->C) lanes *= 2;
-  return lanes;
-}
-
-/* Vectors that hold several groups, or the taps of one that are loaded together at least. */
-static bool fits_vectors(const void *vargs, mluOpHandle_t machine) {
-  return ((const struct carafe_forward_args *)vargs)->shape.C <= machine->vector_floats;
-}
-
-/* Not where the groups fill a quarter of a vector only. */
-static bool fills_vectors(const void *vargs, mluOpHandle_t machine) {
-  const struct carafe_shape *a = &((const struct carafe_forward_args *)vargs)->shape;
-  return a->G > 1 && a->G * lanes_of(a) > machine->vector_floats / 4;
-}
-
-/* The groups of a pixel are done together, or in about equal blocks of whole vectors, so that there
-   is room for the weights of a column. */
 static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_forward_args *args = vargs;
+  struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  args->padded = lanes_of(a);
-  args->cut.channels = a->C;
-  const int64_t column = a->S * a->S * a->K * a->K * CARAFE_PAD;
-  const int64_t room = mluop_max(CARAFE_PAD, MOST_WEIGHTS / column * args->padded);
-  const int64_t blocks = mluop_div_up(a->G * args->padded, mluop_min(CARAFE_BLOCK_CHANNELS, room));
-  const int64_t floats = carafe_padded(mluop_div_up(a->G, blocks) * args->padded);
-  args->cut.groups = mluop_min(a->G, floats / args->padded);
-  plan_forward(args, machine, job);
+  const int64_t most = mluop_max(CARAFE_BLOCK_CHANNELS / a->C, CARAFE_PAD);
+  args->cut.groups = evenly(a->G, most);
+  plan_small(args, machine, carafe_slots(a) * a->C, SMALL_BYTES, job);
+}
+
+/* Transposing takes longer than lanes that are not used, if there are few of them. */
+static bool fits_half_a_vector(const void *vargs, mluOpHandle_t machine) {
+  const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
+  return machine->vector_floats >= 8 && 2 * a->C <= machine->vector_floats;
 }
 
 static const struct mluop_way forward_ways[] = {
-    {"small_channels", fits_vectors, fills_vectors, plan_forward_small, carafe_forward},
+    {"small_channels", has_few_channels, fits_half_a_vector, plan_forward_small,
+     carafe_forward_small},
     {"general", NULL, NULL, plan_forward_general, carafe_forward}};
-
-void mluop_carafe_plan_forward(mluOpHandle_t handle, struct carafe_forward_args *args,
-                               struct mluop_job *job) {
-  mluop_plan(handle, "carafe_forward", forward_ways, args, job);
-}
 
 /* Backward. */
 
@@ -119,24 +127,14 @@ enum { SEGMENT_BYTES = 1 << 16, MIN_SEGMENT = 8, MOST_SEGMENT = 16 };
    contributions than these has them added up by so many first. */
 enum { SUM_TERMS = 1024 };
 
-enum { MOST_SMALL_CHANNELS = 64, SMALL_BYTES = 1 << 19 };
-
-static void plan_backward(struct carafe_backward_args *args, size_t scratch_bytes,
-                          struct mluop_job *job) {
-  const struct carafe_shape *a = &args->shape;
-  const int64_t taps = a->S * a->S * a->K * a->K;
-  plan_items(a, &args->cut, args->cut.columns * args->cut.groups * a->C * taps, job);
-  job->scratch_bytes = scratch_bytes;
-}
-
 /* Columns are many, as windows beside a strip contribute to it: what its rows need comes by in
    order, so that a share of the last cache is enough for it. Where a strip begins does not depend
    on the number of threads. */
 static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_backward_args *args = vargs;
+  struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   struct carafe_cut cut = {.groups = 1, .channels = a->C, .rows = strip_rows(a, machine)};
-  struct carafe_backward_plan plan = {.parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS)};
+  struct carafe_plan plan = {.parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS)};
   plan.part = plan.parts > 1 ? carafe_padded(mluop_div_up(a->C, plan.parts)) : a->C;
   plan.parts = mluop_div_up(a->C, plan.part);
   if (plan.parts == 1) {
@@ -156,19 +154,18 @@ static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mlu
   args->plan = plan;
   struct mluop_arena arena = {NULL, 0};
   carafe_general_layout(&arena, args);
-  plan_backward(args, arena.used, job);
+  plan_items(a, &args->cut, cut.groups * a->C, arena.used, job);
 }
 
 static bool can_be_small(const void *vargs, mluOpHandle_t machine) {
-  (void)machine;
-  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
-  return a->K <= CARAFE_SMALL_K && a->C <= MOST_SMALL_CHANNELS &&
+  const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
+  return a->K <= CARAFE_SMALL_K && has_few_channels(vargs, machine) &&
          a->K * a->S * a->S <= SUM_TERMS * CARAFE_TILE;
 }
 
 /* Vectors of positions have no lanes that are not used, and need no sums across lanes. */
 static bool has_small_channels(const void *vargs, mluOpHandle_t machine) {
-  const struct carafe_shape *a = &((const struct carafe_backward_args *)vargs)->shape;
+  const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
   return a->C <= (a->G > 1 ? 2 * machine->vector_floats : 3 * machine->vector_floats / 2);
 }
 
@@ -176,29 +173,15 @@ static bool has_small_channels(const void *vargs, mluOpHandle_t machine) {
    mask. Else weights of a row of windows are kept, which stay in the second cache if positions are
    few: whole rows of some groups, or parts of rows. */
 static void plan_backward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_backward_args *args = vargs;
+  struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  const int64_t taps = a->K * a->K, beside = a->K - 1, rings = 2 * carafe_slots(a) * a->C;
-  struct carafe_cut cut = {.channels = a->C, .rows = strip_rows(a, machine)};
-  struct carafe_backward_plan plan = {.part = a->C, .parts = 1};
-  const int is_short = taps * a->S * a->S <= SUM_TERMS;
-  plan.spread = is_short && a->G >= machine->vector_floats ? machine->vector_floats : 0;
-  const int64_t floats = plan.spread > 0 ? rings : CARAFE_TILE * (taps + a->C) + rings;
-  const int64_t bytes = plan.spread > 0 ? STRIP_BYTES : SMALL_BYTES;
-  const int64_t positions = bytes / (floats * (int64_t)sizeof(float));
+  const int64_t taps = a->K * a->K, rings = 2 * carafe_slots(a) * a->C;
   const int64_t most = mluop_max(CARAFE_BLOCK_CHANNELS / a->C, CARAFE_PAD);
-  cut.groups = plan.spread > 0 ? evenly(a->G, most) : a->G;
-  const int64_t pitch = carafe_small_pitch(&plan, cut.groups);
-  cut.columns =
-      evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, BACKWARD_COLUMNS)));
-  plan.segment = cut.columns + beside;
-  const int64_t margin = carafe_padded(beside / 2 * pitch);
-  plan.plane = carafe_padded(margin + plan.segment * pitch + CARAFE_PAD) | CARAFE_PAD;
-  args->cut = cut;
-  args->plan = plan;
-  struct mluop_arena arena = {NULL, 0};
-  carafe_small_layout(&arena, args);
-  plan_backward(args, arena.used, job);
+  const int spread = taps * a->S * a->S <= SUM_TERMS && a->G >= machine->vector_floats;
+  args->plan.spread = spread ? machine->vector_floats : 0;
+  args->cut.groups = spread ? evenly(a->G, most) : a->G;
+  plan_small(args, machine, spread ? rings : CARAFE_TILE * (taps + a->C) + rings,
+             spread ? STRIP_BYTES : SMALL_BYTES, job);
 }
 
 static const struct mluop_way backward_ways[] = {
@@ -206,7 +189,10 @@ static const struct mluop_way backward_ways[] = {
      carafe_backward_small},
     {"general", NULL, NULL, plan_backward_general, carafe_backward}};
 
-void mluop_carafe_plan_backward(mluOpHandle_t handle, struct carafe_backward_args *args,
-                                struct mluop_job *job) {
-  mluop_plan(handle, "carafe_backward", backward_ways, args, job);
+void mluop_carafe_plan(mluOpHandle_t handle, struct carafe_args *args, struct mluop_job *job) {
+  if (args->output != NULL) {
+    mluop_plan(handle, "carafe_forward", forward_ways, args, job);
+  } else {
+    mluop_plan(handle, "carafe_backward", backward_ways, args, job);
+  }
 }

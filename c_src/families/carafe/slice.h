@@ -6,8 +6,9 @@
    group. Its gradients and weights are read where they are, if they are whole vectors of floats,
    or else packed into a buffer of such. */
 
-#include "families/carafe/backward_walk.h"
+#include "families/carafe/backward.h"
 #include "families/carafe/pack.h"
+#include "families/carafe/walk.h"
 
 /* Elements of pixel e of the window around column j are at `at` + (j - begin) * step + offset[e].
  */
@@ -35,11 +36,18 @@ static struct slice slice_at(const struct map_strip *s, struct carafe_span centr
   return c;
 }
 
+/* The pixels of a tile are under one window, or they are 4 neighbours in a row, whose windows
+   overlap (S == 1). */
+enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
+
 /* The tile that begins at window `j`, before `end`. Windows of one tap do not overlap. */
 static enum tile_kind tile_at(const struct map_strip *s, const struct slice *c, int64_t j,
                               int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
-  return a->S == 1 && a->K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS : tile_of(c->pixels);
+  return a->S == 1 && a->K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS
+         : c->pixels == 1                                ? ONE
+         : c->pixels == 3                                ? THREE
+                                                         : FOUR;
 }
 
 /* From a tile to the next one, in windows. */

@@ -45,20 +45,26 @@ MLUOP_INLINE int64_t words_of(const struct output *o, int64_t elements) {
   return o->is_half ? elements / 2 : elements;
 }
 
-/* Vectors of sums that make one of words. */
-static inline int64_t vectors_of_words(int is_half) { return is_half ? 2 : 1; }
-
-static inline struct output output_of(const struct carafe_forward_args *args) {
+static inline struct output output_of(const struct carafe_args *args) {
   const struct carafe_shape *a = &args->shape;
   struct output o = {.values = args->output, .C = a->C, .is_half = a->is_half};
   const int64_t line = (ROTATES ? CARAFE_PAD : VL) * (int64_t)sizeof(float);
   const int64_t off = (int64_t)((uintptr_t)args->output % (uintptr_t)line);
-  o.in_lines = args->padded == 0 && off % (ROTATES ? 4 : line) == 0 &&
-               a->C % carafe_line_elements(a) == 0 && (!a->is_half || LINE_VECTORS == 1);
+  o.in_lines = off % (ROTATES ? 4 : line) == 0 && a->C % carafe_line_elements(a) == 0 &&
+               (!a->is_half || LINE_VECTORS == 1);
   o.rotation = o.in_lines ? off / (int64_t)sizeof(float) : 0;
   o.past_caches = o.in_lines && args->large;
   o.write_ahead = words_of(&o, (a->S == 1 ? 4 : a->S) * a->G * a->C);
   return o;
+}
+
+/* Whole vectors of words. */
+MLUOP_INLINE void store_whole(float *to, const vf *words, int begin, int end, int past_caches) {
+  if (past_caches) {
+    MLUOP_UNROLL for (int v = begin; v < end; v++) vf_stream(to + v * VL, words[v]);
+  } else {
+    MLUOP_UNROLL for (int v = begin; v < end; v++) vf_store(to + v * VL, words[v]);
+  }
 }
 
 /* Vectors of words. Those of the split line, if it is among them, have `rotation` words of the end
@@ -66,39 +72,20 @@ static inline struct output output_of(const struct carafe_forward_args *args) {
 MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct output *o, int64_t at,
                               const int64_t *at_of, int64_t channel, int pixels, int vectors) {
   const int64_t rotation = o->rotation, end = words_of(o, o->C);
-  float *to[PIXELS];
-  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    to[e] = (float *)o->values + words_of(o, at + at_of[e] + channel) - rotation;
-  }
   const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS;
   const int split = ROTATES && rotation > 0 && channel == 0;
-  if (split) {
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    float *to = (float *)o->values + words_of(o, at + at_of[e] + channel) - rotation;
+    if (split) {
       MLUOP_UNROLL for (int v = 0; v < first; v++) {
-        vf_store_split(rotation - v * VL, to[e] + v * VL + end, to[e] + v * VL, words[e][v]);
+        vf_store_split(rotation - v * VL, to + v * VL + end, to + v * VL, words[e][v]);
       }
-      mluop_prefetch_write(to[e] + o->write_ahead);
-      mluop_prefetch_write(to[e] + end + o->write_ahead);
+      mluop_prefetch_write(to + o->write_ahead);
+      mluop_prefetch_write(to + end + o->write_ahead);
+    } else {
+      store_whole(to, words[e], 0, first, o->past_caches);
     }
-  } else if (o->past_caches) {
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      MLUOP_UNROLL for (int v = 0; v < first; v++) vf_stream(to[e] + v * VL, words[e][v]);
-    }
-  } else {
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      MLUOP_UNROLL for (int v = 0; v < first; v++) vf_store(to[e] + v * VL, words[e][v]);
-    }
-  }
-  if (o->past_caches) {
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      MLUOP_UNROLL for (int v = LINE_VECTORS; v < vectors; v++)
-          vf_stream(to[e] + v * VL, words[e][v]);
-    }
-  } else {
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      MLUOP_UNROLL for (int v = LINE_VECTORS; v < vectors; v++)
-          vf_store(to[e] + v * VL, words[e][v]);
-    }
+    store_whole(to, words[e], LINE_VECTORS, vectors, o->past_caches);
   }
 }
 

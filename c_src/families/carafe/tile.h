@@ -63,9 +63,9 @@ MLUOP_INLINE struct columns window_span(const struct tiles *t, int64_t j, int la
 /* All rows under a tile. Of the K + last columns, column u < last is seen by the pixels 0..u, and
    column K + u by those from u + 1 on. */
 MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const float *weights,
-                           int64_t j, int64_t y, int pixels, int neighbours, int vectors) {
+                           const struct columns *span, int64_t y, int pixels, int neighbours,
+                           int vectors) {
   const int all = pixels - 1, last = neighbours ? all : 0;
-  const struct columns columns = window_span(t, j, last), *span = &columns;
   __asm__("" : "+r"(span)); /* what each row needs stays in memory, what each tap needs does not */
   const int64_t stride = t->column;
   const float *w[PIXELS];
@@ -100,7 +100,7 @@ MLUOP_INLINE void add_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const
 
 /* The sums of a tile. Long ones are made in two levels, some rows of the windows at a time. */
 MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const float *weights,
-                           int64_t j, int pixels, int neighbours, int vectors) {
+                           const struct columns *span, int pixels, int neighbours, int vectors) {
   float totals[PIXELS][VECTORS][VL];
   int64_t y = 0;
   do {
@@ -110,7 +110,7 @@ MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const
         sum[e][v] = vf_set(0.0f);
       }
     }
-    add_rows(sum, t, weights, j, y, pixels, neighbours, vectors);
+    add_rows(sum, t, weights, span, y, pixels, neighbours, vectors);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
         if (y > 0) sum[e][v] = vf_load(totals[e][v]) + sum[e][v];
@@ -126,7 +126,8 @@ MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vec
   for (int64_t j = t->begin; j < t->end; j += t->step) {
     vf sum[PIXELS][VECTORS];
     prefetch_lines(t->prefetch, t->prefetch->at_once);
-    sum_rows(sum, t, weights, j, pixels, neighbours, vectors);
+    const struct columns span = window_span(t, j, neighbours ? pixels - 1 : 0);
+    sum_rows(sum, t, weights, &span, pixels, neighbours, vectors);
     store_sums(sum, t->output, at, t->at_of, t->channel, t->length, pixels, vectors);
     if (t->ahead != NULL) pack_ahead(t->ahead, t->step);
     weights += t->weights_step;
@@ -147,12 +148,5 @@ TILES(one, 1, 0)
 TILES(three, 3, 0)
 TILES(four, 4, 0)
 TILES(neighbours, 4, 1)
-
-static void sum_cut(struct tiles *t, enum tile_kind kind, int vectors) {
-  if (kind == ONE) sum_one(t, vectors);
-  if (kind == THREE) sum_three(t, vectors);
-  if (kind == FOUR) sum_four(t, vectors);
-  if (kind == NEIGHBOURS) sum_neighbours(t, vectors);
-}
 
 #endif /* MLUOP_FAMILIES_CARAFE_TILE_H_ */

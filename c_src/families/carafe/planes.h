@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MLUOP_FAMILIES_CARAFE_PLANES_H_
+#define MLUOP_FAMILIES_CARAFE_PLANES_H_
+
+/* What both kernels of few channels share. A vector holds one channel, or one tap, of VL positions:
+   the groups of a column are neighbours, and so are the columns. Rows of the map are kept as a
+   plane for each channel, those of the mask as one for each tap. In a plane, a tap lies as many
+   positions further as there are groups. */
+
+#include "families/carafe/lanes.h"
+#include "families/carafe/small_channels.h"
+#include "families/carafe/walk.h"
+
+/* Numbers of positions: number u of the position `at` is at->at[u * unit + at * scale]. Each has a
+   plane, unless a column has whole vectors of groups: then those of a vector stand together. */
+struct lane_numbers {
+  float *at;
+  int64_t unit, scale;
+};
+
+static struct lane_numbers numbers_of(const struct map_strip *s, float *at, int64_t count) {
+  if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
+  return (struct lane_numbers){at, s->args->plan.plane, 1};
+}
+
+/* Positions of a column. */
+static int64_t pitch_of(const struct map_strip *s) {
+  return carafe_small_pitch(&s->args->plan, s->groups);
+}
+
+/* Of channels, in row y of a ring of the map. */
+static struct lane_numbers row_of(const struct map_strip *s, float *ring, int64_t y) {
+  const struct carafe_shape *a = &s->args->shape;
+  return numbers_of(s, ring + y % carafe_slots(a) * a->C * s->args->plan.plane, a->C);
+}
+
+/* Of position x * pitch + g: from where the strip begins, at a line. */
+static int64_t place_of(const struct map_strip *s, int64_t position) {
+  const int64_t beside = carafe_padded((s->args->shape.K - 1) / 2 * pitch_of(s));
+  return beside + position - s->columns.begin * pitch_of(s);
+}
+
+/* Vectors of positions that are prefetched while one is done. */
+enum { PREFETCH_VECTORS = 4 };
+
+/* The blocks of positions from `position` on, before `end`, in a tensor whose columns are `step`
+   blocks apart. */
+static struct blocks blocks_at(const struct map_strip *s, int64_t lane[VL], int64_t position,
+                               int64_t end, int64_t step) {
+  const int64_t groups = s->groups, pitch = pitch_of(s);
+  int64_t x = position / pitch, g = position % pitch;
+  const int64_t next = position + PREFETCH_VECTORS * VL;
+  const int64_t left = s->args->plan.spread > 0 ? groups - g : end - position;
+  for (int l = 0; l < VL; l++) {
+    lane[l] = x * step + g;
+    if (++g < pitch) continue;
+    g = 0;
+    x++;
+  }
+  return (struct blocks){.step = s->args->plan.spread > 0 || step == groups ? 1
+                                 : groups == 1                              ? step
+                                                                            : 0,
+                         .lane = lane,
+                         .count = carafe_min(VL, left),
+                         .is_half = s->args->shape.is_half,
+                         .next = next / pitch * step + next % pitch - lane[0]};
+}
+
+static void choose_blocks(struct blocks *b, const void *tensor, int64_t block, int64_t length) {
+  b->tensor = (void *)tensor;
+  b->from = block * length;
+  b->length = length;
+}
+
+static int64_t map_block(const struct map_strip *s, int64_t y) {
+  const struct carafe_shape *a = &s->args->shape;
+  return (s->n * a->H + y) * a->W * a->G + s->group;
+}
+
+/* Beside the map, windows, weights and gradients are 0. */
+static void clear_planes(const struct map_strip *s) {
+  const struct carafe_small_scratch *scratch = s->scratch;
+  memset(scratch->input, 0, (size_t)((char *)scratch->taps - (char *)scratch->input));
+}
+
+static void pack_planes(const struct map_strip *s, int64_t y) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_small_scratch *scratch = s->scratch;
+  const struct lane_numbers row = row_of(s, scratch->input, y);
+  const int64_t r = (a->K - 1) / 2;
+  const int64_t end = carafe_min(a->W, s->columns.end + r) * pitch_of(s);
+  for (int64_t p = carafe_max(0, s->columns.begin - r) * pitch_of(s); p < end; p += VL) {
+    int64_t lane[VL];
+    struct blocks b = blocks_at(s, lane, p, end, a->G);
+    choose_blocks(&b, s->args->input, map_block(s, y), a->C);
+    lanes_take(row.at + place_of(s, p) * row.scale, row.unit, &b);
+  }
+}
+
+/* Of the first group of each pixel of a slice, around column 0. Returns how many pixels. */
+static int blocks_of_slice(const struct map_strip *s, int64_t slice, int64_t *block) {
+  const int pixels = pixels_of_slice(&s->args->shape, slice, block);
+  for (int e = 0; e < pixels; e++) {
+    block[e] = (pixel_of(s, 0) + block[e]) * s->args->shape.G + s->group;
+  }
+  return pixels;
+}
+
+/* Taps beside the map are 0, whatever the gradient: those of VL positions. */
+static void clear_outside(const struct map_strip *s, int64_t position, float *taps) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r, step = CARAFE_TILE * VL;
+  const int64_t pitch = pitch_of(s), left = position / pitch, right = (position + VL - 1) / pitch;
+  for (int64_t y = 0; y < K; y++) {
+    if (top + y >= s->window.begin && top + y < s->window.end) continue;
+    memset(taps + y * K * step, 0, (size_t)(K * step) * sizeof(*taps));
+  }
+  for (int64_t kw = 0; kw < K; kw++) {
+    if (left + kw >= r && right + kw < a->W + r) continue;
+    const int64_t begin = (r - kw) * pitch - position;
+    const int64_t end = (a->W + r - kw) * pitch - position;
+    for (int64_t y = s->window.begin - top; y < s->window.end - top; y++) {
+      float *at = taps + (y * K + kw) * step;
+      for (int64_t i = 0; i < step; i += VL) {
+        vf_store(at + i, vf_load_span(at + i, begin, end));
+      }
+    }
+  }
+}
+
+/* A slice of the windows of VL positions. */
+struct lane_windows {
+  const float *input;      /* of the first position, in the middle of its window */
+  const int64_t *place;    /* of each tap, from there */
+  float *taps;             /* tap t of pixel e is number 4 * t + e, of VL floats */
+  float *values;           /* of output pixels: channel c of pixel e is number 4 * c + e */
+  struct carafe_span span; /* of taps on the map, and those between */
+  int64_t channels, input_unit, values_unit; /* units: to the next number */
+};
+
+/* For all windows of the row in turn. place: room for all taps. */
+static struct lane_windows windows_of(const struct map_strip *s, float *taps, int64_t values_unit,
+                                      int64_t *place) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_small_scratch *scratch = s->scratch;
+  const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
+  const struct lane_numbers input = numbers_of(s, scratch->input, a->C);
+  for (int64_t y = s->window.begin; y < s->window.end; y++) {
+    const int64_t row = row_of(s, scratch->input, y).at - scratch->input;
+    for (int64_t i = 0; i < K; i++) {
+      place[(y - top) * K + i] = row + (i - r) * pitch_of(s) * input.scale;
+    }
+  }
+  return (struct lane_windows){.place = place,
+                               .taps = taps,
+                               .span = {(s->window.begin - top) * K, (s->window.end - top) * K},
+                               .channels = a->C,
+                               .input_unit = input.unit,
+                               .values_unit = values_unit};
+}
+
+#endif /* MLUOP_FAMILIES_CARAFE_PLANES_H_ */
