@@ -29,8 +29,6 @@ class SmallCall:
     """What its results are: sums that may be rounded, or values moved bit by bit."""
     arrays: dict[str, Array]
     numbers: dict[str, Any]
-    outputs: dict[str, tuple[tuple[int, ...], type]]
-    """How errors name them: shape and dtype."""
     dtypes: Dtypes = HALF_OR_FLOAT
     """What its floating-point arrays may be."""
 

@@ -2,9 +2,7 @@
 """The small valid call of each operator (cases.py of its family), ready to be bent."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import Any
 
@@ -12,19 +10,10 @@ import numpy as np
 from families import family_files
 
 import pymluops
-from pymluops._cases import small_calls
+from pymluops._cases import SmallCall, small_calls
 
 
-@dataclass(frozen=True)
-class BaseCall:
-    name: str  # of the NumPy function
-    function: Callable[..., Any]
-    arrays: dict[str, np.ndarray]
-    numbers: dict[str, Any]
-    outputs: dict[str, tuple[tuple[int, ...], type]]  # how errors name them: shape, dtype
-    c_function: str
-    dtypes: tuple[np.dtype, ...]
-
+class BaseCall(SmallCall):
     def __call__(self, **changes: Any) -> Any:
         return self.function(**{**self.arrays, **self.numbers, **changes})
 
@@ -36,6 +25,16 @@ class BaseCall:
         """Whether it has ``out=``: what is as long as the data says, it makes itself."""
         return "out" in inspect.signature(self.function).parameters
 
+    @cached_property
+    def outputs(self) -> dict[str, tuple[tuple[int, ...], type]]:
+        """Return shape and dtype of each result, as the formula has it, by its name in errors."""
+        results = as_tuple(self.reference(**self.arrays, **self.numbers))
+        names = [f"out[{i}]" for i in range(len(results))] if len(results) > 1 else ["out"]
+        return {
+            name: (result.shape, np.float32 if result.dtype.kind == "f" else result.dtype.type)
+            for name, result in zip(names, results, strict=True)
+        }
+
     def new_outputs(self, fill: float = 7) -> Any:
         """Return arrays for ``out=``, filled with a number."""
         made = tuple(np.full(shape, fill, dtype) for shape, dtype in self.outputs.values())
@@ -46,18 +45,7 @@ def as_tuple(results: Any) -> tuple[np.ndarray, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
-CALLS = {
-    name: BaseCall(
-        call.name,
-        call.function,
-        call.arrays,
-        call.numbers,
-        call.outputs,
-        call.c_function,
-        call.dtypes,
-    )
-    for name, call in small_calls().items()
-}
+CALLS = {name: BaseCall(**vars(call)) for name, call in small_calls().items()}
 
 #: Those with ``out=``.
 WITH_OUT = {name: call for name, call in CALLS.items() if call.takes_out}

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from python_calls import CALLS
 
 import pymluops
 from pymluops import __main__ as cli
-from pymluops._cases import small_calls
 
 
 def test_info(capsys):
@@ -49,7 +49,7 @@ def some_operator(kind, outputs=1, arrays=1):
     """Return the first operator of a kind, so many results and at least so many arrays."""
     return next(
         (call.name, call.function)
-        for call in small_calls().values()
+        for call in CALLS.values()
         if call.kind == kind and len(call.outputs) == outputs and len(call.arrays) >= arrays
     )
 

@@ -18,7 +18,6 @@ SMALL = (
             "scores": np.array([0.5, 0.75, 0.25], np.float32),
         },
         {"iou_threshold": 0.5},
-        {"kept": ((2,), np.int64)},
     ),
 )
 

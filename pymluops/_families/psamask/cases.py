@@ -18,7 +18,6 @@ SMALL = (
         "movement",
         {"x": values(2, 2, 3, 3)},
         _NUMBERS,
-        {"out": ((2, 2, 3, 6), np.float32)},
         dtypes=FLOAT,
     ),
     SmallCall(
@@ -27,7 +26,6 @@ SMALL = (
         "movement",
         {"dy": values(2, 2, 3, 6)},
         _NUMBERS,
-        {"out": ((2, 2, 3, 3), np.float32)},
         dtypes=FLOAT,
     ),
 )
