@@ -124,7 +124,10 @@ PLACES = (
         "tests/thing/limit_cases.py",
         "tensors of almost 2^31 elements; the data that makes most work, and what it may cost",
     ),
-    Place("tests/thing/gallery_cases.py", "its test cases at the sizes of networks"),
+    Place(
+        "tests/cases/gallery/thing*.prototxt",
+        "its test cases at the sizes of networks, written by `pymluops case new`",
+    ),
     Place(
         "tests/thing/contract.toml",
         "every check, alone and in conflict: its status, its message; small exact values",
