@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of all tests: handles for each instruction set, seeded random numbers, a clean slate."""
 
+import gc
 import os
 import random
 import re
@@ -25,6 +26,16 @@ if "sanitizers" in BUILD:
     ISAS, THREAD_COUNTS = ISAS[:1], (1, 3)
 # Every day the best that a CPU has; -m slow has the others, and so have the C tests every day.
 OTHERS = ISAS[1:]
+
+
+# Thousands of tests and torch are there until the end: Python need not look for garbage in them.
+def pytest_collection() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 # What the caller's environment says must not decide whether tests pass.
