@@ -13,7 +13,7 @@ headers|machine|each public header compiles alone
 asan|tools|C tests, operators and conformance with AddressSanitizer and UndefinedBehaviorSanitizer
 fuzz|tools|each fuzzer for 20 s: operators, descriptors, layouts, the host runtime
 tests|tools|the tests, as README.md says
-models|tools|models of mmdet and mmseg, mmcv-lite 2.1.0, ONNX files, in an environment of their own
+models|tools|modules of mmcv 2.1.0 and 2.2.0, models of mmdet and mmseg, ONNX files, in another environment
 mutation|tools|the conformance suite notices when checks are broken
 clang|tools|C tests, compiled by Clang
 wheel|tools|sdist and manylinux wheel, alone and beside torch; the wheel is reproducible
@@ -65,13 +65,13 @@ step_setup() {
   python3 -m venv .venv && .venv/bin/pip install -e '.[test]'
 }
 
-extra() { # NAME: installs what an extra names, without another build of the package
+extra() { # NAME [PYTHON]: installs what an extra names, without another build of the package
   python - "$1" >"build/ci/$1.txt" <<'END'
 import sys, tomllib
 with open("pyproject.toml", "rb") as file:
     print(*tomllib.load(file)["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 END
-  python -m pip install -q -r "build/ci/$1.txt"
+  "${2:-python}" -m pip install -q -r "build/ci/$1.txt"
 }
 
 step_tools() {
@@ -82,24 +82,29 @@ step_tests() {
   .venv/bin/python -m pytest -n auto
 }
 
-# The versions that mmdet and mmseg accept are not those of the tests: a second environment, on top of
-# the first one.
+# What comes with mmcv is not for the environment of the tests: a second one, on top of the first. The
+# version that mmdet and mmseg accept is not mmcv's last.
 step_models() {
   local work=$root/build/ci/models python
   python=$work/bin/python
   [[ -x $python ]] || python3 -m venv "$work"
   .venv/bin/python - "$work" <<'END'
-import pathlib, sys, sysconfig, tomllib
+import pathlib, sys, sysconfig
 below = sysconfig.get_path("purelib")
 folder, = pathlib.Path(sys.argv[1]).glob("lib/python3*/site-packages")
 (folder / "below.pth").write_text(f"import site; site.addsitedir({below!r})\n")
-with open("pyproject.toml", "rb") as file:
-    extras = tomllib.load(file)["project"]["optional-dependencies"]
-pathlib.Path(sys.argv[1], "extra.txt").write_text("\n".join(extras["models"]))
 END
-  $python -m pip install -q -r "$work/extra.txt"
-  $python -c 'import mmcv, mmdet, mmseg, onnx; assert mmcv.__version__ == "2.1.0", mmcv'
-  $python -m pytest -q -p no:cacheprovider tests/models tests/torch/test_torch_mmcv*.py \
+  extra test-mmcv "$python"
+  mmcv_tests "$python" 2.2.0
+  extra models "$python"
+  mmcv_tests "$python" 2.1.0
+  $python -c 'import mmdet, mmseg, onnx'
+  $python -m pytest -q -p no:cacheprovider tests/models
+}
+
+mmcv_tests() { # PYTHON VERSION: the tests of mmcv's own modules, those that take long as well
+  "$1" -c 'import sys, mmcv; assert mmcv.__version__ == sys.argv[1], mmcv' "$2"
+  "$1" -m pytest -q -p no:cacheprovider -m "not huge" tests/torch/test_torch_mmcv*.py \
     tests/*/test_*_torch_mmcv.py
 }
 

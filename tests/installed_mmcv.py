@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mmcv.ops on our operators, for the tests that compare; they are skipped without mmcv."""
+"""mmcv.ops on our operators, for the tests that compare. Without mmcv these are skipped."""
 
+import importlib.util
 import warnings
 
-import importable_cv2  # noqa: F401
 import pytest
+
+if importlib.util.find_spec("mmcv") is None:
+    pytest.skip("needs the extra 'test-mmcv' (.ci/run models)", allow_module_level=True)
+
+import importable_cv2  # noqa: F401
 
 from pymluops.torch import mmcv_backend
 
-pytest.importorskip("mmcv", reason="mmcv-lite is not installed (it is in the extra 'test')")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # mmengine imports what torch deprecates
     mmcv_backend.install()

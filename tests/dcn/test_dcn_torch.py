@@ -99,23 +99,6 @@ def test_larger_maps_are_read_from_their_begin(memory_format: torch.memory_forma
         assert not larger.grad.flatten(1)[:, count:].any()
 
 
-def test_larger_maps_in_mmcv() -> None:
-    """Its own autograd function, which calls the compiled module."""
-    from installed_mmcv import theirs  # noqa: F401
-    from mmcv.ops.modulated_deform_conv import ModulatedDeformConv2dFunction
-
-    args = [seeded(2, 4, 6, 5), seeded(2, 18, 6, 5), seeded(2, 9, 6, 5), seeded(3, 4, 3, 3)]
-    args.append(seeded(3))
-    found = []
-    for function in (ModulatedDeformConv2dFunction.apply, ours.modulated_deform_conv2d):
-        leaves = [arg.clone().requires_grad_() for arg in args]
-        result = function(*leaves, 2, 1)
-        result.square().sum().backward()
-        found.append([result, *(leaf.grad for leaf in leaves)])
-    for its, mine in zip(*found, strict=True):
-        torch.testing.assert_close(its, mine)
-
-
 def test_the_scale_of_weights_in_mmcv() -> None:
     """deform_conv_backward_parameters adds, as mmcv's own does."""
     from pymluops._families.dcn.mmcv import deform_conv_backward_parameters
@@ -148,17 +131,6 @@ def test_im2col_step_divides_the_batch(kind: type[Exception]) -> None:
         model(seeded(4, 4, 5, 6))
     with pytest.raises(kind, match="im2col_step is 0"):
         ours.deform_conv2d(X, OFFSET, WEIGHT, im2col_step=0)
-
-
-def test_a_map_below_the_kernel() -> None:
-    """mmcv's module pads such a map; the result is the same."""
-    from installed_mmcv import theirs
-
-    mine = ours.DeformConv2d(2, 3, 5, padding=2)
-    its = theirs.DeformConv2d(2, 3, 5, padding=2)
-    its.load_state_dict(mine.state_dict())
-    x, offset = seeded(1, 2, 3, 4), seeded(1, 50, 3, 4)
-    torch.testing.assert_close(mine(x, offset), its(x, offset))
 
 
 # ------------------------------------------------------------------------------------- refusals

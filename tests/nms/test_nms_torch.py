@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nms in PyTorch: values, what torch asks of an operator, and mmcv's functions beside ours."""
+"""nms in PyTorch: values, and what torch asks of an operator."""
 
 import numpy as np
 import pytest
 import torch
 from families import family_file
-from installed_mmcv import theirs
 from torch import Tensor
 from torch_case import Case
 
@@ -266,23 +265,6 @@ def test_batched_nms_with_other_configurations() -> None:
     dets, keep = ours.batched_nms(boxes, scores, labels, None)
     assert torch.equal(dets[:, 4], scores[keep])
     assert torch.equal(dets[:, 4], scores.sort(descending=True)[0])
-
-
-# ----------------------------------------------------------------------------------------- mmcv
-
-
-def test_mmcv_computes_what_we_compute() -> None:
-    boxes, scores = given()
-    labels = torch.arange(60) % 3
-    for threshold, offset, least, most in ((0.5, 0, 0, -1), (0.3, 1, 0.4, 6)):
-        arguments = (boxes, scores, threshold, offset, least, most)
-        assert same(theirs.nms(*arguments), ours.nms(*arguments))
-    for method in ("linear", "gaussian", "naive"):
-        arguments = (boxes, scores, 0.3, 0.5, 0.01, method)
-        assert same(theirs.soft_nms(*arguments), ours.soft_nms(*arguments))
-    config = {"type": "nms", "iou_threshold": 0.5}
-    mine, its = (m.batched_nms(boxes, scores, labels, config) for m in (ours, theirs))
-    assert torch.equal(mine[1], its[1])
 
 
 def test_a_full_mmcv_gets_what_ours_return() -> None:

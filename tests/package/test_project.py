@@ -27,7 +27,7 @@ def test_the_citation_is_of_this_version() -> None:
 def test_every_extra_is_in_the_documentation() -> None:
     """Those of users in docs/install.md, those of developers beside the commands."""
     told = set(re.findall(r"^\| `\.\[(\w+)\]` \|", read("docs/install.md"), re.MULTILINE))
-    assert told | {"dev", "models"} == set(PROJECT["optional-dependencies"])
+    assert told | {"dev", "models", "test-mmcv"} == set(PROJECT["optional-dependencies"])
 
 
 def test_addresses_of_the_project_are_the_same_everywhere() -> None:
