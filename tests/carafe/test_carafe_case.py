@@ -120,6 +120,7 @@ loss.backward()
 """
 
 
+@pytest.mark.slow
 def test_what_torch_calls_runs_again_bit_for_bit(tmp_path, capsys):
     """A training step in a model, captured, and replayed from the files."""
     pytest.importorskip("torch", reason="torch is not installed")

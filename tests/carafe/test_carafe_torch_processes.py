@@ -35,7 +35,8 @@ def test_results_do_not_depend_on_threads() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
-@pytest.mark.parametrize("first", ["pymluops", pytest.param("torch", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["pymluops", "torch"])
 def test_torch_and_the_library_share_their_threads(first: str) -> None:
     """With one OpenMP runtime in the process, our calls start no threads beside torch's."""
     code = f"""

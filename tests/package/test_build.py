@@ -138,6 +138,7 @@ def test_pip_keeps_its_build_folder_and_forgets_choices() -> None:
 # ------------------------------------------------------------------------- what is not there
 
 
+@pytest.mark.slow
 def test_a_build_without_openmp_says_so(folder: Path) -> None:
     choices = {"CMAKE_DISABLE_FIND_PACKAGE_OpenMP": "ON"}
     assert "no OpenMP: plain pthreads" in configure(folder, **choices).stderr
@@ -145,6 +146,7 @@ def test_a_build_without_openmp_says_so(folder: Path) -> None:
     configured(folder, CMAKE_DISABLE_FIND_PACKAGE_OpenMP="OFF")
 
 
+@pytest.mark.slow
 def test_a_build_without_python_headers_names_the_package(tmp_path: Path) -> None:
     done = configure(
         tmp_path,
@@ -172,6 +174,7 @@ def test_sources_refuse_fast_math(tmp_path: Path) -> None:
         assert "results would be wrong with -ffast-math" in done.stderr
 
 
+@pytest.mark.slow
 def test_fast_math_is_undone_when_compiling(fast_math: Path) -> None:
     commands = json.loads((fast_math / "compile_commands.json").read_text())
     assert len(commands) > 30
@@ -192,6 +195,7 @@ def test_fast_math_is_undone_when_compiling(fast_math: Path) -> None:
     assert states["-fsigned-zeros"] == "enabled"
 
 
+@pytest.mark.slow
 def test_loading_leaves_denormals_alone(fast_math: Path) -> None:
     """The linker would add code that sets flush-to-zero in whichever process loads a library."""
     must(tool("ninja"), "-C", fast_math, "libcnrt.so", "libcndrv.so")

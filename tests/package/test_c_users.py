@@ -158,6 +158,7 @@ def test_example_by_cmake(program: str, by_cmake: Path) -> None:
     check_output(program, run(by_cmake / program))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_example_by_make(program: str, by_make: Path) -> None:
     if needs_cxx(program):

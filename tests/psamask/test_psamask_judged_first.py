@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PSAMask: what will be refused is refused before anything large is copied or made."""
 
+import pytest
 from interpreter import said_without_memory
 
 PSAMASK = "pymluops.psamask_forward({}, psa_type=0, h_mask={}, w_mask={})"
@@ -35,6 +36,7 @@ TORCH = {
 }
 
 
+@pytest.mark.slow
 def test_torch_refuses_before_it_copies():
     calls = [f"pymluops.torch.psa_mask({arguments})" for arguments, _ in TORCH.values()]
     said = said_without_memory(*calls, imports="import torch, pymluops.torch")
