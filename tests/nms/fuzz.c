@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The results of hard and of linear selection are computed again, one candidate after the other. */
-#include "fuzz.h"
+#include <string.h>
 
-#include <limits.h>
-#include <math.h>
+#include "one_by_one.h"
 
-enum { BOXES, CONFIDENCE, OUTPUT, SCORES, LABELS };                     /* tensors */
-enum { BOX_MODE, OUTPUT_MODE, ALGO, METHOD, MOST, BOX_LAYOUT, PADDED }; /* integers */
-enum { THRESHOLD, SIGMA, LEAST, EXTRA };                                /* floats */
-enum { N = FUZZ_MOST_NUMBERS - 4, IMAGES, CLASSES, WIDTH };             /* not bent */
-enum { MOST_BOXES = 512, UNSET = -77 };
+PLAIN(CreateNmsDescriptor);
+PLAIN(SetNmsDescriptor);
+PLAIN(DestroyNmsDescriptor);
+PLAIN(Nms);
 
+enum { UNSET = -77 };
 static int32_t found[3]; /* output_size, between two others */
 
 static int pick_int(struct fuzz_input *in, int a, int b) { return fuzz_range(in, 0, 3) ? a : b; }
@@ -106,6 +105,14 @@ static void count_boxes(struct fuzz *f) {
   if (boxes->rank == 3) f->p[IMAGES] = (int)boxes->dims[0];
 }
 
+/* The plain loop knows corners, hard selection in one set, and indices. */
+static bool is_plain(const struct fuzz *f) {
+  return f->p[BOX_MODE] == MLUOP_NMS_BOX_DIAGONAL && f->p[METHOD] == MLUOP_NMS_HARD_NMS &&
+         f->p[OUTPUT_MODE] == MLUOP_NMS_OUTPUT_TARGET_INDICES && f->p[BOX_LAYOUT] == 0 &&
+         f->p[PADDED] == 0 && f->p[WIDTH] == 4 && f->t[BOXES].rank == 2 &&
+         f->t[CONFIDENCE].rank == 1 && f->count == OUTPUT + 1 && fuzz_finite(&f->t[BOXES]);
+}
+
 static void fill(struct fuzz *f) {
   static const float odd[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 3e38f, 1e-40f, -0.0f};
   struct fuzz_input *in = &f->in;
@@ -129,75 +136,10 @@ static void fill(struct fuzz *f) {
   count_boxes(f);
   /* Boxes without an area; scores that are out are infinite, and decay as others do. */
   f->invalid = how % 2 || f->p[METHOD] != MLUOP_NMS_HARD_NMS;
-  f->no_plain = true; /* `settle` looks at the results instead */
+  f->no_plain = !is_plain(f); /* `settle` looks at the results, too */
 }
 
 /* ------------------------------------------------------------------------- one by one */
-
-struct chosen {
-  int64_t index;
-  float score;
-};
-
-static float number(const struct fuzz *f, int64_t image, int64_t box, int64_t k) {
-  const int64_t n = f->p[N], v = f->p[WIDTH];
-  return (float)fuzz_get(&f->t[BOXES],
-                         image * n * v + (f->p[BOX_LAYOUT] ? k * n + box : box * v + k));
-}
-
-static void ends(const struct fuzz *f, int64_t image, int64_t box, int axis, float *low,
-                 float *high) {
-  float a = number(f, image, box, axis), b = number(f, image, box, axis + 2);
-  if (f->p[BOX_MODE] == MLUOP_NMS_BOX_CENTER) {
-    a = a - 0.5f * b;
-    b = a + b;
-  }
-  *low = a > b ? b : a;
-  *high = a > b ? a : b;
-}
-
-static float iou(const struct fuzz *f, int64_t image, int64_t i, int64_t j) {
-  const float d = f->p[ALGO] == MLUOP_NMS_ALGO_INCLUDE_BOUNDARY ? f->r[EXTRA] : 0;
-  float shared = 1, area_i = 1, area_j = 1;
-  for (int axis = 0; axis < 2; axis++) {
-    float low_i, high_i, low_j, high_j;
-    ends(f, image, i, axis, &low_i, &high_i);
-    ends(f, image, j, axis, &low_j, &high_j);
-    const float side = ((high_i < high_j ? high_i : high_j) - (low_i > low_j ? low_i : low_j)) + d;
-    shared *= side < 0 ? 0 : side;
-    area_i *= (high_i - low_i) + d;
-    area_j *= (high_j - low_j) + d;
-  }
-  return shared / ((area_i + area_j) - shared);
-}
-
-/* Without a descriptor labels and scores are not given, wherever their addresses point. */
-static bool is_given(const struct fuzz_tensor *t) { return t->held > 0 && t->desc != NULL; }
-
-static int64_t select_boxes(const struct fuzz *f, int64_t set, struct chosen *chosen) {
-  float scores[MOST_BOXES];
-  const int64_t n = f->p[N], image = set / f->p[CLASSES];
-  const struct fuzz_tensor *labels = &f->t[LABELS];
-  for (int64_t i = 0; i < n; i++) scores[i] = (float)fuzz_get(&f->t[CONFIDENCE], set * n + i);
-  int64_t count = 0;
-  while (count < f->p[MOST]) {
-    int64_t best = -1;
-    for (int64_t i = 0; i < n; i++) {
-      if (scores[i] > f->r[LEAST] && (best < 0 || scores[i] > scores[best])) best = i;
-    }
-    if (best < 0) break;
-    chosen[count++] = (struct chosen){best, scores[best]};
-    scores[best] = NAN;
-    for (int64_t i = 0; i < n; i++) {
-      if (is_given(labels) && fuzz_get(labels, i) != fuzz_get(labels, best)) continue;
-      const float overlap = iou(f, image, best, i);
-      if (f->p[METHOD] == MLUOP_NMS_HARD_NMS && overlap > f->r[THRESHOLD]) scores[i] = NAN;
-      if (f->p[METHOD] == MLUOP_NMS_SOFT_NMS_LINEAR && overlap >= f->r[THRESHOLD])
-        scores[i] = scores[i] * (1 - overlap);
-    }
-  }
-  return count;
-}
 
 static bool can_select(const struct fuzz *f) {
   return f->p[WIDTH] == 4 && f->p[METHOD] != MLUOP_NMS_SOFT_NMS_GAUSSIAN &&
@@ -250,13 +192,17 @@ static void settle(struct fuzz *f) {
   if (can_select(f)) check_selected(f);
 }
 
-static mluOpNmsDescriptor_t described(struct fuzz *f) {
+static void set(mluOpNmsDescriptor_t desc, const struct fuzz *f,
+                __typeof__(mluOpSetNmsDescriptor) *function) {
+  function(desc, (mluOpNmsBoxPointMode_t)f->p[BOX_MODE], (mluOpNmsOutputMode_t)f->p[OUTPUT_MODE],
+           (mluOpNmsAlgo_t)f->p[ALGO], (mluOpNmsMethodMode_t)f->p[METHOD], f->r[THRESHOLD],
+           f->r[SIGMA], f->p[MOST], f->r[LEAST], f->r[EXTRA], f->p[BOX_LAYOUT], f->p[PADDED] != 0);
+}
+
+static mluOpNmsDescriptor_t described(const struct fuzz *f) {
   mluOpNmsDescriptor_t desc;
   FUZZ_CHECK(mluOpCreateNmsDescriptor(&desc) == MLUOP_STATUS_SUCCESS);
-  mluOpSetNmsDescriptor(desc, (mluOpNmsBoxPointMode_t)f->p[BOX_MODE],
-                        (mluOpNmsOutputMode_t)f->p[OUTPUT_MODE], (mluOpNmsAlgo_t)f->p[ALGO],
-                        (mluOpNmsMethodMode_t)f->p[METHOD], f->r[THRESHOLD], f->r[SIGMA],
-                        f->p[MOST], f->r[LEAST], f->r[EXTRA], f->p[BOX_LAYOUT], f->p[PADDED] != 0);
+  set(desc, f, mluOpSetNmsDescriptor);
   for (int i = 0; i < 3; i++) found[i] = UNSET;
   return desc;
 }
@@ -279,6 +225,17 @@ static mluOpStatus_t nms(mluOpHandle_t handle, struct fuzz *f) {
                               FUZZ_BOTH(CONFIDENCE), NULL, 0, FUZZ_BOTH(OUTPUT), &found[1]));
 }
 
+static void plain_nms(struct fuzz *f) {
+  int32_t count;
+  mluOpNmsDescriptor_t desc;
+  plainCreateNmsDescriptor(&desc);
+  set(desc, f, plainSetNmsDescriptor);
+  memset(f->t[OUTPUT].plain, 0, (size_t)f->t[OUTPUT].count * sizeof(int32_t));
+  plainNms(NULL, desc, FUZZ_PLAIN(BOXES), FUZZ_PLAIN(CONFIDENCE), NULL, 0, FUZZ_PLAIN(OUTPUT),
+           &count);
+  plainDestroyNmsDescriptor(desc);
+}
+
 static mluOpStatus_t by_label(mluOpHandle_t handle, struct fuzz *f) {
   mluOpNmsDescriptor_t desc = described(f);
   return ended(desc, mluOpCpuNmsByLabel(handle, f->no_object ? NULL : desc, FUZZ_BOTH(BOXES),
@@ -287,6 +244,6 @@ static mluOpStatus_t by_label(mluOpHandle_t handle, struct fuzz *f) {
 }
 
 const struct fuzz_operator fuzz_nms[] = {
-    {"mluOpNms", make, fill, nms, NULL, settle, FUZZ_NUMBERS},
+    {"mluOpNms", make, fill, nms, plain_nms, settle, FUZZ_NUMBERS},
     {"mluOpCpuNmsByLabel", make_labelled, fill, by_label, NULL, settle, FUZZ_NUMBERS},
     {0}};
