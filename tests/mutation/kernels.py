@@ -192,7 +192,8 @@ def failure(command: list[str], isa: str) -> str:
         return ""
     failed = re.findall(r"^FAILED ([^ \n]+)", LOG.read_text(errors="replace"), re.MULTILINE)
     how = "hangs" if status is None else "crashes" if status < 0 else "fails"
-    return " ".join([Path(command[-1]).name, how, *failed[:1]])
+    name = Path(command[-1] if "pytest" in command else command[0]).name
+    return " ".join([name, how, *failed[:1]])
 
 
 class Trial:
