@@ -161,6 +161,7 @@ step_cpus() {
   [[ $(uname -m) == x86_64 ]] || { echo "x86-64 only"; exit 77; }
   need qemu-x86_64 qemu-user
   PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Nehalem" c_tests ""
+  # No values: the emulator's masked loads read all of a vector, also behind the end of a page.
   PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Haswell" c_tests "" -k "isa or threads"
 }
 
@@ -192,7 +193,7 @@ assert "address" in info, info'
 step_tsan() {
   # Address randomisation of some kernels leaves ThreadSanitizer no room for its shadow.
   setarch -R true 2>/dev/null && local fixed="setarch -R"
-  PYMLUOPS_TEST_EMULATOR="${fixed:-}" c_tests tsan -k "threads or parallel or fork or faults or interrupt or soak or messages or cnrt"
+  PYMLUOPS_TEST_EMULATOR="${fixed:-}" c_tests tsan -k "threads or parallel or fork or faults or interrupt or soak or messages or cnrt or values"
 }
 
 # Every other step builds by GCC, whose sanitizers bring no fuzzer.
