@@ -78,6 +78,7 @@ MLUOP_INLINE int convert_few(const struct layout_args *a, const struct image_blo
       convert_channels(a, b, 2, size);
       return 1;
     case 3:
+      if (VECTOR_BYTES == RUN_BYTES) break; /* the compiler's vectors would take twice as long */
       convert_channels(a, b, 3, size);
       return 1;
     case 4:
