@@ -21,10 +21,6 @@
                              of eight vectors whose runs are eight elements of 2 bytes: the 8 x 8
                              matrix of each run
      vf_narrow_to_half(a, b) the bits of 2 * VL halves, converted from a and then b
-     vf_load_fours_times(p, step, n)
-                             the same of fewer runs: each is there n times
-     vf_broadcast128(a, q)   element q of each run of four, four times;
-                             vf_broadcast128_two(a, b, q): of a twice, then of b twice
      vf_fma(a, b, c)         a * b + c, with one rounding where the instruction set has FMA
      vi                      VL int32_t; vi_set, vi_load, vi_store and so on
      vi_truncate(v)          toward zero, of floats that fit; vf_of_int(i) is the way back

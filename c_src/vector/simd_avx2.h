@@ -131,35 +131,6 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
   }
 }
 
-/* The immediate of an instruction must be a constant also where nothing is optimised. */
-MLUOP_INLINE vf vf_broadcast128(vf a, int q) {
-  switch (q) {
-    case 0:
-      return _mm256_permute_ps(a, 0x00);
-    case 1:
-      return _mm256_permute_ps(a, 0x55);
-    case 2:
-      return _mm256_permute_ps(a, 0xaa);
-    default:
-      return _mm256_permute_ps(a, 0xff);
-  }
-}
-MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
-  switch (q) {
-    case 0:
-      return _mm256_shuffle_ps(a, b, 0x00);
-    case 1:
-      return _mm256_shuffle_ps(a, b, 0x55);
-    case 2:
-      return _mm256_shuffle_ps(a, b, 0xaa);
-    default:
-      return _mm256_shuffle_ps(a, b, 0xff);
-  }
-}
-MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
-  return times == 1 ? vf_load_fours(p, step) : _mm256_broadcast_ps((const __m128 *)(const void *)p);
-}
-
 typedef __m256i vi;
 typedef __m256 vm;
 

@@ -145,38 +145,6 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
   }
 }
 
-/* The immediate of an instruction must be a constant also where nothing is optimised. */
-MLUOP_INLINE vf vf_broadcast128(vf a, int q) {
-  switch (q) {
-    case 0:
-      return _mm512_permute_ps(a, 0x00);
-    case 1:
-      return _mm512_permute_ps(a, 0x55);
-    case 2:
-      return _mm512_permute_ps(a, 0xaa);
-    default:
-      return _mm512_permute_ps(a, 0xff);
-  }
-}
-MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
-  switch (q) {
-    case 0:
-      return _mm512_shuffle_ps(a, b, 0x00);
-    case 1:
-      return _mm512_shuffle_ps(a, b, 0x55);
-    case 2:
-      return _mm512_shuffle_ps(a, b, 0xaa);
-    default:
-      return _mm512_shuffle_ps(a, b, 0xff);
-  }
-}
-MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
-  if (times == 1) return vf_load_fours(p, step);
-  const vf first = _mm512_broadcast_f32x4(_mm_loadu_ps(p));
-  if (times == 4) return first;
-  return _mm512_mask_broadcast_f32x4(first, 0xff00, _mm_loadu_ps(p + step));
-}
-
 typedef __m512i vi;
 typedef __mmask16 vm;
 

@@ -53,23 +53,6 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
   }
 }
 
-/* A vector is one run of four. The lane is a constant also where nothing is optimised. */
-MLUOP_INLINE vf vf_broadcast128(vf a, int q) {
-  switch (q) {
-    case 0:
-      return vdupq_laneq_f32(a, 0);
-    case 1:
-      return vdupq_laneq_f32(a, 1);
-    case 2:
-      return vdupq_laneq_f32(a, 2);
-    default:
-      return vdupq_laneq_f32(a, 3);
-  }
-}
-MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
-  return vcombine_f32(vget_low_f32(vf_broadcast128(a, q)), vget_low_f32(vf_broadcast128(b, q)));
-}
-
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
 

@@ -79,8 +79,3 @@ MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   vf_store(p, v);
 }
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) { vf_transpose(rows); }
-MLUOP_INLINE vf vf_load_fours_times(const float *p, int64_t step, int times) {
-  (void)step;
-  (void)times;
-  return vf_load(p);
-}

@@ -98,22 +98,6 @@ MLUOP_INLINE void vf_transpose_eights(vf rows[8]) {
   }
 }
 
-/* A vector is one run of four. The immediate of an instruction must be a constant also where
-   nothing is optimised. */
-MLUOP_INLINE vf vf_broadcast128_two(vf a, vf b, int q) {
-  switch (q) {
-    case 0:
-      return _mm_shuffle_ps(a, b, 0x00);
-    case 1:
-      return _mm_shuffle_ps(a, b, 0x55);
-    case 2:
-      return _mm_shuffle_ps(a, b, 0xaa);
-    default:
-      return _mm_shuffle_ps(a, b, 0xff);
-  }
-}
-MLUOP_INLINE vf vf_broadcast128(vf a, int q) { return vf_broadcast128_two(a, a, q); }
-
 typedef __m128i vi;
 typedef __m128 vm;
 

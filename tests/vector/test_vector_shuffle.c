@@ -91,36 +91,6 @@ static void runs_of_four_are_stored(void) {
   }
 }
 
-/* Runs that are there once, twice or four times. */
-static void runs_of_four_are_repeated(void) {
-  const struct room room = room_random(0);
-  for (int k = 0; k < 2 * STEPS; k++) {
-    const int64_t step = steps[k / 2];
-    for (int times = 1; times <= 4; times *= 2) {
-      const int64_t runs = FOURS > times ? FOURS / times : 1;
-      const float *p = (const void *)place(room, runs, step, sizeof(*p), k % 2);
-      float lanes[VL];
-      vf_store(lanes, vf_load_fours_times(p, step, times));
-      for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], p[i / 4 / times * step + i % 4]));
-    }
-  }
-}
-
-static void element_of_runs_is_repeated(void) {
-  float a[VL], b[VL], one[VL], two[VL];
-  fill(a, VL);
-  fill(b, VL);
-  for (int q = 0; q < 4; q++) {
-    vf_store(one, vf_broadcast128(vf_load(a), q));
-    vf_store(two, vf_broadcast128_two(vf_load(a), vf_load(b), q));
-    for (int i = 0; i < VL; i++) {
-      const int run = i / 4 * 4;
-      CHECK(same_bits(one[i], a[run + q]));
-      CHECK(same_bits(two[i], i % 4 < 2 ? a[run + q] : b[run + q]));
-    }
-  }
-}
-
 /* Every index in every lane; the table ends, or begins, at memory that nobody may read. */
 static void table_of_sixteen(void) {
   const struct room room = room_random(0);
@@ -136,9 +106,9 @@ static void table_of_sixteen(void) {
 }
 
 static const struct test tests[] = {
-    TEST(matrix_is_transposed),         TEST(runs_of_four_are_transposed),
-    TEST(runs_of_eight_are_transposed), TEST(runs_of_four_are_loaded),
-    TEST(runs_of_four_are_stored),      TEST(runs_of_four_are_repeated),
-    TEST(element_of_runs_is_repeated),  TEST(table_of_sixteen),
+    TEST(matrix_is_transposed),
+    TEST(runs_of_four_are_transposed),
+    TEST(runs_of_eight_are_transposed),
+    TEST(runs_of_four_are_loaded),
 };
 VECTOR_TESTS(tests);

@@ -5,17 +5,17 @@
 #include "families/carafe/grad_mask.h"
 #include "families/carafe/kernels.h"
 
-/* Both gradients. Slice by slice of a segment, grad_output is packed and read twice: for the
+/* Both gradients. Slice by slice of some windows, grad_output is packed and read twice: for the
    grad_mask of its pixels, and for what they contribute to grad_input. */
 
 /* Sums are 0, and become so again when they are stored; what neighbours read beside the map is
    dropped, but must be numbers. */
-static void clear_rings(const struct map_strip *s) {
+static void clear_rings(const struct map_block *s) {
   const struct carafe_general_scratch *scratch = s->scratch;
   memset(scratch->input, 0, (size_t)((char *)scratch->grads - (char *)scratch->input));
 }
 
-static void pack_input(const struct map_strip *s, int64_t y) {
+static void pack_input(const struct map_block *s, int64_t y) {
   const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_plan *plan = &args->plan;
@@ -38,7 +38,7 @@ static void pack_input(const struct map_strip *s, int64_t y) {
   }
 }
 
-static void do_segment(struct map_strip *s, struct carafe_span centres) {
+static void do_windows(struct map_block *s, struct carafe_span centres) {
   const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_plan *plan = &args->plan;
@@ -71,7 +71,7 @@ static void do_segment(struct map_strip *s, struct carafe_span centres) {
 }
 
 void MLUOP_VARIANT(carafe_backward)(const void *vargs, int64_t begin, int64_t end, void *memory) {
-  static const struct steps steps = {clear_rings, pack_input, do_segment, store_sums};
+  static const struct steps steps = {clear_rings, pack_input, do_windows, store_sums};
   const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
   const struct carafe_general_scratch scratch = carafe_general_layout(&arena, args);

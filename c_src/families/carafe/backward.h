@@ -38,7 +38,7 @@ static inline struct carafe_general_scratch carafe_general_layout(struct mluop_a
                                                                   const struct carafe_args *args) {
   const struct carafe_shape *a = &args->shape;
   const struct carafe_plan *plan = &args->plan;
-  const int64_t rows = plan->parts * carafe_slots(a), pixels = plan->segment * CARAFE_TILE;
+  const int64_t rows = plan->parts * carafe_slots(a), pixels = plan->windows * CARAFE_TILE;
   struct carafe_general_scratch s = {.totals = NULL};
   s.input = mluop_take(arena, rows * carafe_input_row_floats(args), sizeof(float));
   s.sums = mluop_take(arena, rows * carafe_sums_row_floats(args), sizeof(float));

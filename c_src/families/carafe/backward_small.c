@@ -12,7 +12,7 @@
    input, of grad_output and of grad_input are kept as a plane for each channel, those of the mask
    as one for each tap. In a plane, a tap lies as many positions further as there are groups. */
 
-/* Which of two NaNs a sum keeps may depend on how many rows of a strip are done at once. */
+/* Which of two NaNs a sum keeps may depend on how many rows of a block are done at once. */
 static void make_nans_equal(float *row, int64_t count) {
   for (int64_t i = 0; i < count; i += VL) {
     const vf sum = vf_load(row + i);
@@ -20,7 +20,7 @@ static void make_nans_equal(float *row, int64_t count) {
   }
 }
 
-static void store_planes(const struct map_strip *s, int64_t y) {
+static void store_planes(const struct map_block *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t end = s->columns.end * pitch_of(s), floats = a->C * s->args->plan.plane;
@@ -28,8 +28,8 @@ static void store_planes(const struct map_strip *s, int64_t y) {
   make_nans_equal(row.at, floats);
   for (int64_t p = s->columns.begin * pitch_of(s); p < end; p += VL) {
     int64_t lane[VL];
-    struct blocks b = blocks_at(s, lane, p, end, a->G);
-    choose_blocks(&b, s->args->grad_input, map_block(s, y), a->C);
+    struct runs b = runs_at(s, lane, p, end, a->G);
+    choose_runs(&b, s->args->grad_input, map_run(s, y), a->C);
     lanes_put(&b, row.at + place_of(s, p) * row.scale, row.unit);
   }
   memset(row.at, 0, (size_t)floats * sizeof(*row.at));
@@ -38,12 +38,12 @@ static void store_planes(const struct map_strip *s, int64_t y) {
 /* A slice of the pixels under the windows of a row. */
 struct row_slice {
   int pixels;
-  int64_t block[CARAFE_TILE];         /* of the first group of each, around column 0 */
+  int64_t run[CARAFE_TILE];           /* of the first group of each, around column 0 */
   struct lane_numbers weights, grads; /* number t of pixel e is number 4 * t + e */
 };
 
 /* What a vector of windows contributes to grad_input. */
-static void spread_windows(const struct map_strip *s, const struct row_slice *c, int64_t position) {
+static void spread_windows(const struct map_block *s, const struct row_slice *c, int64_t position) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
@@ -69,8 +69,8 @@ static void spread_windows(const struct map_strip *s, const struct row_slice *c,
 
 /* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
  */
-static void do_windows(struct map_strip *s, const struct row_slice *c, struct lane_windows *dots,
-                       int64_t begin, int64_t end) {
+static void do_positions(struct map_block *s, const struct row_slice *c, struct lane_windows *dots,
+                         int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers *w = &c->weights, *g = &c->grads;
@@ -79,12 +79,12 @@ static void do_windows(struct map_strip *s, const struct row_slice *c, struct la
   for (int64_t p = begin * pitch; p < end * pitch; p += VL) {
     const int64_t at = place_of(s, p);
     int64_t lane[VL];
-    struct blocks b = blocks_at(s, lane, p, end * pitch, a->S * a->G);
+    struct runs b = runs_at(s, lane, p, end * pitch, a->S * a->G);
     for (int e = 0; e < c->pixels; e++) {
       prefetch_lines(&s->prefetch, s->prefetch.at_once);
-      choose_blocks(&b, s->args->mask, c->block[e], a->K * a->K);
+      choose_runs(&b, s->args->mask, c->run[e], a->K * a->K);
       lanes_take(w->at + e * w->unit + at * w->scale, CARAFE_TILE * w->unit, &b);
-      choose_blocks(&b, s->args->grad_output, c->block[e], a->C);
+      choose_runs(&b, s->args->grad_output, c->run[e], a->C);
       lanes_take(g->at + e * g->unit + at * g->scale, CARAFE_TILE * g->unit, &b);
     }
     if (s->args->plan.spread > 0) spread_windows(s, c, p);
@@ -94,14 +94,14 @@ static void do_windows(struct map_strip *s, const struct row_slice *c, struct la
     dot_lane_pixels(dots, c->pixels);
     clear_outside(s, p, dots->taps);
     for (int e = 0; e < c->pixels; e++) {
-      choose_blocks(&b, s->args->grad_mask, c->block[e], a->K * a->K);
+      choose_runs(&b, s->args->grad_mask, c->run[e], a->K * a->K);
       lanes_put(&b, dots->taps + e * VL, CARAFE_TILE * VL);
     }
   }
 }
 
-/* grad_input of the strip's own columns. */
-static void do_grad_input(const struct map_strip *s, const struct row_slice *c) {
+/* grad_input of the block's own columns. */
+static void do_grad_input(const struct map_block *s, const struct row_slice *c) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
@@ -128,8 +128,8 @@ static void do_grad_input(const struct map_strip *s, const struct row_slice *c) 
   }
 }
 
-/* A segment is a whole row of the strip. */
-static void do_row(struct map_strip *s, struct carafe_span centres) {
+/* All windows of a row of the block. */
+static void do_row(struct map_block *s, struct carafe_span centres) {
   const struct carafe_shape *a = &s->args->shape;
   const int is_own = s->row >= s->rows.begin && s->row < s->rows.end;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -141,12 +141,12 @@ static void do_row(struct map_strip *s, struct carafe_span centres) {
     /* Those of vectors that are spread at once are not kept. */
     struct row_slice c = {.weights = numbers_of(s, scratch->weights, 0),
                           .grads = numbers_of(s, scratch->grads, 0)};
-    c.pixels = blocks_of_slice(s, slice, c.block);
+    c.pixels = runs_of_slice(s, slice, c.run);
     int64_t place[CARAFE_SMALL_K * CARAFE_SMALL_K];
     struct lane_windows dots = windows_of(s, scratch->taps, c.grads.unit, place);
-    do_windows(s, &c, NULL, centres.begin, s->columns.begin);
-    do_windows(s, &c, is_own ? &dots : NULL, s->columns.begin, s->columns.end);
-    do_windows(s, &c, NULL, s->columns.end, centres.end);
+    do_positions(s, &c, NULL, centres.begin, s->columns.begin);
+    do_positions(s, &c, is_own ? &dots : NULL, s->columns.begin, s->columns.end);
+    do_positions(s, &c, NULL, s->columns.end, centres.end);
     if (s->args->plan.spread == 0) do_grad_input(s, &c);
   }
 }

@@ -13,27 +13,27 @@ static inline int64_t carafe_line_elements(const struct carafe_shape *shape) {
 }
 
 /* Packed rows: a ring of those under a window, and the one that is packed meanwhile; each of a
-   strip's columns and those around it. */
+   block's columns and those around it. */
 static inline int64_t carafe_ring_slots(const struct carafe_shape *shape) {
   return carafe_min(shape->K + 1, shape->H);
 }
 
 /* Floats of the item's channels of a packed pixel. */
-static inline int64_t carafe_block_floats(const struct carafe_args *args) {
+static inline int64_t carafe_item_floats(const struct carafe_args *args) {
   return args->cut.groups * carafe_padded(args->cut.channels);
 }
 
 /* An odd number of cache lines, and one of them at least is free. */
 static inline int64_t carafe_ring_pixel(const struct carafe_args *args) {
-  return ((carafe_block_floats(args) / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
+  return ((carafe_item_floats(args) / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
 }
 
-/* A thread's ring of packed rows, and packed weights of a segment. */
+/* A thread's ring of packed rows, and packed weights of the windows that are done together. */
 static inline void carafe_lay_out(const struct carafe_args *args, struct mluop_arena *arena,
                                   float **ring, float **weights) {
   const struct carafe_shape *a = &args->shape;
   const int64_t columns = carafe_min(a->W, args->cut.columns + a->K - 1);
-  const int64_t pixels = args->plan.segment * a->S * a->S;
+  const int64_t pixels = args->plan.windows * a->S * a->S;
   *ring =
       mluop_take(arena, carafe_ring_slots(a) * columns * carafe_ring_pixel(args), sizeof(float));
   *weights =

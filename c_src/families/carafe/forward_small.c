@@ -65,8 +65,8 @@ static void sum_lanes(const struct lane_windows *t, int pixels) {
   if (pixels == 4) sum_taps(t, 4);
 }
 
-/* A segment is a whole row of the strip. */
-static void do_row(struct map_strip *s, struct carafe_span columns) {
+/* All windows of a row of the block. */
+static void do_row(struct map_block *s, struct carafe_span columns) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers input = numbers_of(s, scratch->input, a->C);
@@ -77,21 +77,21 @@ static void do_row(struct map_strip *s, struct carafe_span columns) {
   prefetch_after(s, columns, 0);
   prefetch_in(&s->prefetch, carafe_div_up(end - begin, VL) * a->S * a->S);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
-    int64_t block[CARAFE_TILE];
-    const int pixels = blocks_of_slice(s, slice, block);
+    int64_t run[CARAFE_TILE];
+    const int pixels = runs_of_slice(s, slice, run);
     for (int64_t p = begin; p < end; p += VL) {
       int64_t lane[VL];
-      struct blocks b = blocks_at(s, lane, p, end, a->S * a->G);
+      struct runs b = runs_at(s, lane, p, end, a->S * a->G);
       for (int e = 0; e < pixels; e++) {
         prefetch_lines(&s->prefetch, s->prefetch.at_once);
-        choose_blocks(&b, s->args->mask, block[e], a->K * a->K);
+        choose_runs(&b, s->args->mask, run[e], a->K * a->K);
         lanes_take(t.taps + e * VL, CARAFE_TILE * VL, &b);
       }
       clear_outside(s, p, t.taps);
       t.input = input.at + place_of(s, p) * input.scale;
       sum_lanes(&t, pixels);
       for (int e = 0; e < pixels; e++) {
-        choose_blocks(&b, s->args->output, block[e], a->C);
+        choose_runs(&b, s->args->output, run[e], a->C);
         lanes_put(&b, t.values + e * VL, CARAFE_TILE * VL);
       }
     }

@@ -18,16 +18,17 @@ struct carafe_span {
   int64_t begin, end;
 };
 
-/* An item is a row of a strip of columns of the map, for a block of channels: some whole groups, or
-   a part of one. Items of a strip follow each other: what was prepared for one serves the next. */
+/* An item is a row of a block: of some columns and rows of the map, for the channels of some whole
+   groups, or a part of one. Items of a block follow each other: what is in the caches for one
+   serves the next. */
 struct carafe_cut {
   int64_t groups, channels; /* of a full block; channels: of each group */
-  int64_t columns, rows;    /* of a full strip */
+  int64_t columns, rows;
 };
 
-/* The rows of a strip that a thread does, one after the other. */
-struct carafe_strip {
-  int64_t n, group, groups;  /* image; first group of the block, and how many */
+/* The rows of a block that a thread does, one after the other. */
+struct carafe_block {
+  int64_t n, group, groups;  /* image; first group, and how many */
   int64_t channel, channels; /* of each of them */
   struct carafe_span rows, columns;
 };
@@ -35,7 +36,7 @@ struct carafe_strip {
 /* How the work of a call is done; 0 where it is not of a kernel. */
 struct carafe_plan {
   int64_t part, parts;  /* backward: a group's channels, in parts of at most so many */
-  int64_t segment;      /* windows of a row that are done together */
+  int64_t windows;      /* windows of a row that are done together */
   int64_t plane;        /* small_channels: floats of a channel of a row; */
   int64_t spread;       /* and 0, or the lanes of a vector, if columns have vectors of groups */
   int64_t total_rows;   /* two-level sums: 0, or rows of windows that are summed together; */
@@ -53,7 +54,7 @@ struct carafe_args {
 };
 
 /* Channels that are done together, of one group or several. */
-enum { CARAFE_BLOCK_CHANNELS = 256 };
+enum { CARAFE_ITEM_CHANNELS = 256 };
 
 /* Rounding errors grow with the length of a sum: longer ones are made in two levels, as sums of
    sums of about this length. */
@@ -78,23 +79,23 @@ static inline int64_t carafe_items(const struct carafe_shape *a, const struct ca
          carafe_div_up(a->G, cut->groups) * carafe_div_up(a->C, cut->channels) * cut->rows;
 }
 
-/* The strip that item *begin is in, with the rows of those before `end`; *begin becomes the next
+/* The block that item *begin is in, with the rows of those before `end`; *begin becomes the next
    item. */
-static inline struct carafe_strip carafe_next_strip(const struct carafe_shape *a,
+static inline struct carafe_block carafe_next_block(const struct carafe_shape *a,
                                                     const struct carafe_cut *cut, int64_t *begin,
                                                     int64_t end) {
   const int64_t parts = carafe_div_up(a->C, cut->channels);
-  const int64_t blocks = carafe_div_up(a->G, cut->groups) * parts;
+  const int64_t ranges = carafe_div_up(a->G, cut->groups) * parts; /* of channels */
   const int64_t across = carafe_div_up(a->W, cut->columns), down = carafe_div_up(a->H, cut->rows);
-  const int64_t strip = *begin / cut->rows, block = strip % blocks, band = strip / blocks / across;
-  struct carafe_strip s = {.n = band / down,
-                           .group = block / parts * cut->groups,
-                           .channel = block % parts * cut->channels};
+  const int64_t block = *begin / cut->rows, range = block % ranges, band = block / ranges / across;
+  struct carafe_block s = {.n = band / down,
+                           .group = range / parts * cut->groups,
+                           .channel = range % parts * cut->channels};
   s.groups = carafe_min(cut->groups, a->G - s.group);
   s.channels = carafe_min(cut->channels, a->C - s.channel);
-  s.columns.begin = strip / blocks % across * cut->columns;
+  s.columns.begin = block / ranges % across * cut->columns;
   s.columns.end = carafe_min(a->W, s.columns.begin + cut->columns);
-  const int64_t stop = carafe_min(end, (strip + 1) * cut->rows);
+  const int64_t stop = carafe_min(end, (block + 1) * cut->rows);
   s.rows.begin = band % down * cut->rows + *begin % cut->rows;
   s.rows.end = carafe_min(a->H, s.rows.begin + stop - *begin);
   *begin = stop;

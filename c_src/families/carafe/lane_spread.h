@@ -14,7 +14,7 @@ enum { SPREAD_CHANNELS = 4 };
 enum { SPREAD_CHANNELS = 2 };
 #endif
 
-/* Columns [begin, end) and `rows` rows of the window are in the strip. */
+/* Columns [begin, end) and `rows` rows of the window are in the block. */
 struct lane_spread {
   const float *weights,
       *grads;         /* tap or channel t of pixel e is number 4 * t + e; tap: of `rows` */

@@ -35,11 +35,11 @@ static inline void carafe_store_run(void *tensor, int64_t at, const float *from,
   vf_store_part_as(tensor, at + i, last, count - i, is_half);
 }
 
-/* The last rows of a strip of the input, packed: row y is in slot y % slots. The pixels of a column
+/* The last rows of a block of the input, packed: row y is in slot y % slots. The pixels of a column
    lie side by side: windows are in one piece, and spread over all sets of the first-level cache. */
 struct ring {
   const struct carafe_args *args;
-  struct carafe_strip strip;
+  struct carafe_block block;
   int64_t rotation; /* elements: groups begin with as many channels from their end */
   float *floats;
   int64_t slots, pixel, group; /* pixel, group: floats of a packed one */
@@ -54,25 +54,25 @@ static inline void pack_group(float *to, const struct ring *ring, int64_t from) 
   const void *input = ring->args->input;
   const int64_t rotation = ring->rotation;
   int64_t done = 0;
-  if (rotation > 0 && ring->strip.channel == 0) {
+  if (rotation > 0 && ring->block.channel == 0) {
     const char *end = mluop_at(input, from + a->C - rotation, a->is_half);
     const char *begin = mluop_at(input, from - rotation, a->is_half);
     for (; done < carafe_line_elements(a); done += VL) {
       vf_store(to + done, vf_load_split_as(rotation - done, end, begin, done, a->is_half));
     }
   }
-  carafe_pack_run(to + done, input, from + ring->strip.channel + done - rotation,
-                  ring->strip.channels - done, a->is_half);
+  carafe_pack_run(to + done, input, from + ring->block.channel + done - rotation,
+                  ring->block.channels - done, a->is_half);
 }
 
 static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_strip *strip = &ring->strip;
-  const int64_t pixel = (strip->n * a->H + ring->row) * a->W + ring->column;
-  const int64_t from = (pixel * a->G + strip->group) * a->C;
+  const struct carafe_block *block = &ring->block;
+  const int64_t pixel = (block->n * a->H + ring->row) * a->W + ring->column;
+  const int64_t from = (pixel * a->G + block->group) * a->C;
   const int64_t slot = (ring->column - ring->columns.begin) * ring->slots + ring->row % ring->slots;
   float *to = ring->floats + slot * ring->pixel;
-  for (int64_t g = 0; g < strip->groups; g++) {
+  for (int64_t g = 0; g < block->groups; g++) {
     pack_group(to + g * ring->group, ring, from + g * a->C);
   }
   if (++ring->column < ring->columns.end) return;
@@ -80,15 +80,15 @@ static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
   ring->row++;
 }
 
-static inline void begin_strip(struct ring *ring, const struct carafe_strip *strip) {
+static inline void begin_block(struct ring *ring, const struct carafe_block *block) {
   const struct carafe_shape *a = &ring->args->shape;
-  ring->strip = *strip;
-  ring->columns.begin = carafe_window(strip->columns.begin, a->K, a->W).begin;
-  ring->columns.end = carafe_window(strip->columns.end - 1, a->K, a->W).end;
+  ring->block = *block;
+  ring->columns.begin = carafe_window(block->columns.begin, a->K, a->W).begin;
+  ring->columns.end = carafe_window(block->columns.end - 1, a->K, a->W).end;
   ring->column = ring->columns.begin;
-  ring->row = carafe_window(strip->rows.begin, a->K, a->H).begin;
+  ring->row = carafe_window(block->rows.begin, a->K, a->H).begin;
   ring->at_once = carafe_div_up(ring->columns.end - ring->columns.begin,
-                                strip->columns.end - strip->columns.begin);
+                                block->columns.end - block->columns.begin);
 }
 
 /* Packs what is under the windows of a row and has not been packed yet. */
@@ -96,7 +96,7 @@ static inline void pack_rows(struct ring *ring, int64_t row) {
   const struct carafe_shape *a = &ring->args->shape;
   const struct carafe_span span = carafe_window(row, a->K, a->H);
   while (ring->row < span.end) pack_pixel(ring);
-  ring->next_end = row + 1 < ring->strip.rows.end ? carafe_min(span.end + 1, a->H) : 0;
+  ring->next_end = row + 1 < ring->block.rows.end ? carafe_min(span.end + 1, a->H) : 0;
 }
 
 /* Packs a part of the row that the next item needs, between the products of this one: that hides
@@ -108,7 +108,7 @@ static inline void pack_ahead(struct ring *ring, int64_t columns) {
   }
 }
 
-/* The weights of a segment, in the mask or packed; distances in floats. */
+/* Weights of windows, in the mask or packed; distances in floats. */
 struct weights {
   const float *first;
   int64_t row, pixel, group; /* row: to the next row of output pixels */
@@ -118,7 +118,7 @@ struct weights {
 static inline struct weights pack_weights(const struct ring *ring, float *memory, int64_t y,
                                           struct carafe_span columns) {
   const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_strip *s = &ring->strip;
+  const struct carafe_block *s = &ring->block;
   const int64_t taps = a->K * a->K, pixel = a->G * taps, row = a->S * a->W * pixel;
   const int64_t pixels = (columns.end - columns.begin) * a->S, used = s->groups * taps;
   const int64_t at =

@@ -10,8 +10,8 @@ static int64_t evenly(int64_t all, int64_t most) {
   return mluop_div_up(all, mluop_div_up(all, most));
 }
 
-/* Strips of many rows, since each needs K - 1 rows beside its own. */
-static int64_t strip_rows(const struct carafe_shape *a, mluOpHandle_t machine) {
+/* Blocks of many rows, since each needs K - 1 rows beside its own. */
+static int64_t block_rows(const struct carafe_shape *a, mluOpHandle_t machine) {
   const int64_t share = mluop_div_up(a->N * a->H, mluop_num_threads(machine));
   return evenly(a->H, mluop_max(mluop_max(4 * (a->K - 1), share), 1));
 }
@@ -34,7 +34,7 @@ static bool has_few_channels(const void *vargs, mluOpHandle_t machine) {
   return ((const struct carafe_args *)vargs)->shape.C <= MOST_SMALL_CHANNELS;
 }
 
-/* small_channels: `floats` of each position of a row of a strip take about so many bytes. */
+/* small_channels: `floats` of each position of a row of a block take about so many bytes. */
 static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t floats,
                        int64_t bytes, struct mluop_job *job) {
   const struct carafe_shape *a = &args->shape;
@@ -44,14 +44,14 @@ static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t 
   const int64_t beside = a->K - 1, positions = bytes / (floats * (int64_t)sizeof(float));
   const int64_t pitch = carafe_small_pitch(plan, cut->groups);
   cut->channels = a->C;
-  cut->rows = strip_rows(a, machine);
+  cut->rows = block_rows(a, machine);
   cut->columns =
       evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, SMALL_COLUMNS)));
   plan->part = a->C;
   plan->parts = 1;
-  plan->segment = cut->columns + beside;
+  plan->windows = cut->columns + beside;
   const int64_t margin = carafe_padded(beside / 2 * pitch);
-  plan->plane = carafe_padded(margin + plan->segment * pitch + CARAFE_PAD) | CARAFE_PAD;
+  plan->plane = carafe_padded(margin + plan->windows * pitch + CARAFE_PAD) | CARAFE_PAD;
   carafe_small_layout(&arena, args);
   plan_items(a, cut, cut->groups * a->C, arena.used, job);
 }
@@ -65,25 +65,25 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
 enum { MOST_CHANNELS = 1024 };
 
 /* Window centres of a row that are done together, and floats for their weights, about. */
-enum { FORWARD_SEGMENT = 16, PACKED_WEIGHTS = 1 << 14 };
+enum { FORWARD_WINDOWS = 16, PACKED_WEIGHTS = 1 << 14 };
 
-static int64_t forward_segment(const struct carafe_args *args) {
+static int64_t forward_windows(const struct carafe_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int64_t weights = a->S * a->S * args->cut.groups * a->K * a->K;
   const int64_t most =
-      a->is_half ? mluop_min(FORWARD_SEGMENT, PACKED_WEIGHTS / weights) : FORWARD_SEGMENT;
+      a->is_half ? mluop_min(FORWARD_WINDOWS, PACKED_WEIGHTS / weights) : FORWARD_WINDOWS;
   return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
 }
 
-/* An item has at most CARAFE_BLOCK_CHANNELS channels of a group, in whole lines, or groups of
-   MOST_CHANNELS together. A ring of the rows under the windows of a strip stays in the second-level
+/* An item has at most CARAFE_ITEM_CHANNELS channels of a group, in whole lines, or groups of
+   MOST_CHANNELS together. A ring of the rows under the windows of a block stays in the second-level
    cache. */
 static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   struct mluop_arena arena = {NULL, 0};
-  const int64_t parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS), line = carafe_line_elements(a);
-  args->cut = (struct carafe_cut){.channels = a->C, .groups = 1, .rows = strip_rows(a, machine)};
+  const int64_t parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS), line = carafe_line_elements(a);
+  args->cut = (struct carafe_cut){.channels = a->C, .groups = 1, .rows = block_rows(a, machine)};
   if (parts > 1) {
     args->cut.channels = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
   } else {
@@ -91,16 +91,16 @@ static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluo
   }
   const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(args) * (int64_t)sizeof(float);
   args->cut.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
-  args->plan.segment = forward_segment(args);
+  args->plan.windows = forward_windows(args);
   float *ring, *weights;
   carafe_lay_out(args, &arena, &ring, &weights);
-  plan_items(a, &args->cut, carafe_block_floats(args), arena.used, job);
+  plan_items(a, &args->cut, carafe_item_floats(args), arena.used, job);
 }
 
 static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  const int64_t most = mluop_max(CARAFE_BLOCK_CHANNELS / a->C, CARAFE_PAD);
+  const int64_t most = mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD);
   args->cut.groups = evenly(a->G, most);
   plan_small(args, machine, carafe_slots(a) * a->C, SMALL_BYTES, job);
 }
@@ -118,33 +118,33 @@ static const struct mluop_way forward_ways[] = {
 
 /* Backward. */
 
-enum { BACKWARD_COLUMNS = 8, STRIP_BYTES = 1 << 21 };
+enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 21 };
 
 /* Bytes of a slice of grad_output that stay near until their second reader. */
-enum { SEGMENT_BYTES = 1 << 16, MIN_SEGMENT = 8, MOST_SEGMENT = 16 };
+enum { SLICE_BYTES = 1 << 16, MIN_WINDOWS = 8, MOST_WINDOWS = 16 };
 
 /* Rounding errors grow with the length of a sum: an element of grad_input that gets more
    contributions than these has them added up by so many first. */
 enum { SUM_TERMS = 1024 };
 
-/* Columns are many, as windows beside a strip contribute to it: what its rows need comes by in
-   order, so that a share of the last cache is enough for it. Where a strip begins does not depend
+/* Columns are many, as windows beside a block contribute to it: what its rows need comes by in
+   order, so that a share of the last cache is enough for it. Where a block begins does not depend
    on the number of threads. */
 static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  struct carafe_cut cut = {.groups = 1, .channels = a->C, .rows = strip_rows(a, machine)};
-  struct carafe_plan plan = {.parts = mluop_div_up(a->C, CARAFE_BLOCK_CHANNELS)};
+  struct carafe_cut cut = {.groups = 1, .channels = a->C, .rows = block_rows(a, machine)};
+  struct carafe_plan plan = {.parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS)};
   plan.part = plan.parts > 1 ? carafe_padded(mluop_div_up(a->C, plan.parts)) : a->C;
   plan.parts = mluop_div_up(a->C, plan.part);
   if (plan.parts == 1) {
-    cut.groups = mluop_min(a->G, mluop_max(1, CARAFE_BLOCK_CHANNELS / carafe_padded(a->C)));
+    cut.groups = mluop_min(a->G, mluop_max(1, CARAFE_ITEM_CHANNELS / carafe_padded(a->C)));
   }
   const int64_t pixel = cut.groups * carafe_padded(a->C) * (int64_t)sizeof(float);
   const int64_t column = (2 * carafe_slots(a) + a->S * a->S) * pixel;
-  cut.columns = evenly(a->W, mluop_max(STRIP_BYTES / column - (a->K - 1), BACKWARD_COLUMNS));
-  const int64_t fit = SEGMENT_BYTES / (CARAFE_TILE * pixel);
-  plan.segment = mluop_max(MIN_SEGMENT, mluop_min(fit, MOST_SEGMENT));
+  cut.columns = evenly(a->W, mluop_max(BLOCK_BYTES / column - (a->K - 1), BACKWARD_COLUMNS));
+  const int64_t fit = SLICE_BYTES / (CARAFE_TILE * pixel);
+  plan.windows = mluop_max(MIN_WINDOWS, mluop_min(fit, MOST_WINDOWS));
   const int64_t terms = a->K * a->S * a->S;
   if (a->K * terms > SUM_TERMS) {
     plan.total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
@@ -176,12 +176,12 @@ static void plan_backward_small(void *vargs, mluOpHandle_t machine, struct mluop
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   const int64_t taps = a->K * a->K, rings = 2 * carafe_slots(a) * a->C;
-  const int64_t most = mluop_max(CARAFE_BLOCK_CHANNELS / a->C, CARAFE_PAD);
+  const int64_t most = mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD);
   const int spread = taps * a->S * a->S <= SUM_TERMS && a->G >= machine->vector_floats;
   args->plan.spread = spread ? machine->vector_floats : 0;
   args->cut.groups = spread ? evenly(a->G, most) : a->G;
   plan_small(args, machine, spread ? rings : CARAFE_TILE * (taps + a->C) + rings,
-             spread ? STRIP_BYTES : SMALL_BYTES, job);
+             spread ? BLOCK_BYTES : SMALL_BYTES, job);
 }
 
 static const struct mluop_way backward_ways[] = {

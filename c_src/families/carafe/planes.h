@@ -18,24 +18,24 @@ struct lane_numbers {
   int64_t unit, scale;
 };
 
-static struct lane_numbers numbers_of(const struct map_strip *s, float *at, int64_t count) {
+static struct lane_numbers numbers_of(const struct map_block *s, float *at, int64_t count) {
   if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
   return (struct lane_numbers){at, s->args->plan.plane, 1};
 }
 
 /* Positions of a column. */
-static int64_t pitch_of(const struct map_strip *s) {
+static int64_t pitch_of(const struct map_block *s) {
   return carafe_small_pitch(&s->args->plan, s->groups);
 }
 
 /* Of channels, in row y of a ring of the map. */
-static struct lane_numbers row_of(const struct map_strip *s, float *ring, int64_t y) {
+static struct lane_numbers row_of(const struct map_block *s, float *ring, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   return numbers_of(s, ring + y % carafe_slots(a) * a->C * s->args->plan.plane, a->C);
 }
 
-/* Of position x * pitch + g: from where the strip begins, at a line. */
-static int64_t place_of(const struct map_strip *s, int64_t position) {
+/* Of position x * pitch + g: from where the block begins, at a line. */
+static int64_t place_of(const struct map_block *s, int64_t position) {
   const int64_t beside = carafe_padded((s->args->shape.K - 1) / 2 * pitch_of(s));
   return beside + position - s->columns.begin * pitch_of(s);
 }
@@ -43,10 +43,10 @@ static int64_t place_of(const struct map_strip *s, int64_t position) {
 /* Vectors of positions that are prefetched while one is done. */
 enum { PREFETCH_VECTORS = 4 };
 
-/* The blocks of positions from `position` on, before `end`, in a tensor whose columns are `step`
-   blocks apart. */
-static struct blocks blocks_at(const struct map_strip *s, int64_t lane[VL], int64_t position,
-                               int64_t end, int64_t step) {
+/* The runs of positions from `position` on, before `end`, in a tensor whose columns are `step`
+   runs apart. */
+static struct runs runs_at(const struct map_block *s, int64_t lane[VL], int64_t position,
+                           int64_t end, int64_t step) {
   const int64_t groups = s->groups, pitch = pitch_of(s);
   int64_t x = position / pitch, g = position % pitch;
   const int64_t next = position + PREFETCH_VECTORS * VL;
@@ -57,33 +57,31 @@ static struct blocks blocks_at(const struct map_strip *s, int64_t lane[VL], int6
     g = 0;
     x++;
   }
-  return (struct blocks){.step = s->args->plan.spread > 0 || step == groups ? 1
-                                 : groups == 1                              ? step
-                                                                            : 0,
-                         .lane = lane,
-                         .count = carafe_min(VL, left),
-                         .is_half = s->args->shape.is_half,
-                         .next = next / pitch * step + next % pitch - lane[0]};
+  return (struct runs){.neighbours = s->args->plan.spread > 0 || step == groups,
+                       .lane = lane,
+                       .count = carafe_min(VL, left),
+                       .is_half = s->args->shape.is_half,
+                       .next = next / pitch * step + next % pitch - lane[0]};
 }
 
-static void choose_blocks(struct blocks *b, const void *tensor, int64_t block, int64_t length) {
+static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t length) {
   b->tensor = (void *)tensor;
-  b->from = block * length;
+  b->from = run * length;
   b->length = length;
 }
 
-static int64_t map_block(const struct map_strip *s, int64_t y) {
+static int64_t map_run(const struct map_block *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   return (s->n * a->H + y) * a->W * a->G + s->group;
 }
 
 /* Beside the map, windows, weights and gradients are 0. */
-static void clear_planes(const struct map_strip *s) {
+static void clear_planes(const struct map_block *s) {
   const struct carafe_small_scratch *scratch = s->scratch;
   memset(scratch->input, 0, (size_t)((char *)scratch->taps - (char *)scratch->input));
 }
 
-static void pack_planes(const struct map_strip *s, int64_t y) {
+static void pack_planes(const struct map_block *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers row = row_of(s, scratch->input, y);
@@ -91,23 +89,23 @@ static void pack_planes(const struct map_strip *s, int64_t y) {
   const int64_t end = carafe_min(a->W, s->columns.end + r) * pitch_of(s);
   for (int64_t p = carafe_max(0, s->columns.begin - r) * pitch_of(s); p < end; p += VL) {
     int64_t lane[VL];
-    struct blocks b = blocks_at(s, lane, p, end, a->G);
-    choose_blocks(&b, s->args->input, map_block(s, y), a->C);
+    struct runs b = runs_at(s, lane, p, end, a->G);
+    choose_runs(&b, s->args->input, map_run(s, y), a->C);
     lanes_take(row.at + place_of(s, p) * row.scale, row.unit, &b);
   }
 }
 
 /* Of the first group of each pixel of a slice, around column 0. Returns how many pixels. */
-static int blocks_of_slice(const struct map_strip *s, int64_t slice, int64_t *block) {
-  const int pixels = pixels_of_slice(&s->args->shape, slice, block);
+static int runs_of_slice(const struct map_block *s, int64_t slice, int64_t *run) {
+  const int pixels = pixels_of_slice(&s->args->shape, slice, run);
   for (int e = 0; e < pixels; e++) {
-    block[e] = (pixel_of(s, 0) + block[e]) * s->args->shape.G + s->group;
+    run[e] = (pixel_of(s, 0) + run[e]) * s->args->shape.G + s->group;
   }
   return pixels;
 }
 
 /* Taps beside the map are 0, whatever the gradient: those of VL positions. */
-static void clear_outside(const struct map_strip *s, int64_t position, float *taps) {
+static void clear_outside(const struct map_block *s, int64_t position, float *taps) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r, step = CARAFE_TILE * VL;
   const int64_t pitch = pitch_of(s), left = position / pitch, right = (position + VL - 1) / pitch;
@@ -139,7 +137,7 @@ struct lane_windows {
 };
 
 /* For all windows of the row in turn. place: room for all taps. */
-static struct lane_windows windows_of(const struct map_strip *s, float *taps, int64_t values_unit,
+static struct lane_windows windows_of(const struct map_block *s, float *taps, int64_t values_unit,
                                       int64_t *place) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
