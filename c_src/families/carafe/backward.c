@@ -10,12 +10,12 @@
 
 /* Sums are 0, and become so again when they are stored; what neighbours read beside the map is
    dropped, but must be numbers. */
-static void clear_rings(const struct map_block *s) {
+static void clear_rings(const struct block_walk *s) {
   const struct carafe_general_scratch *scratch = s->scratch;
   memset(scratch->input, 0, (size_t)((char *)scratch->grads - (char *)scratch->input));
 }
 
-static void pack_input(const struct map_block *s, int64_t y) {
+static void pack_input(const struct block_walk *s, int64_t y) {
   const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_plan *plan = &args->plan;
@@ -38,7 +38,7 @@ static void pack_input(const struct map_block *s, int64_t y) {
   }
 }
 
-static void do_windows(struct map_block *s, struct carafe_span centres) {
+static void do_windows(struct block_walk *s, struct carafe_span centres) {
   const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
   const struct carafe_plan *plan = &args->plan;

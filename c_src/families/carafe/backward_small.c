@@ -20,7 +20,7 @@ static void make_nans_equal(float *row, int64_t count) {
   }
 }
 
-static void store_planes(const struct map_block *s, int64_t y) {
+static void store_planes(const struct block_walk *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t end = s->columns.end * pitch_of(s), floats = a->C * s->args->plan.plane;
@@ -43,7 +43,8 @@ struct row_slice {
 };
 
 /* What a vector of windows contributes to grad_input. */
-static void spread_windows(const struct map_block *s, const struct row_slice *c, int64_t position) {
+static void spread_windows(const struct block_walk *s, const struct row_slice *c,
+                           int64_t position) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
@@ -69,7 +70,7 @@ static void spread_windows(const struct map_block *s, const struct row_slice *c,
 
 /* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
  */
-static void do_positions(struct map_block *s, const struct row_slice *c, struct lane_windows *dots,
+static void do_positions(struct block_walk *s, const struct row_slice *c, struct lane_windows *dots,
                          int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -101,7 +102,7 @@ static void do_positions(struct map_block *s, const struct row_slice *c, struct 
 }
 
 /* grad_input of the block's own columns. */
-static void do_grad_input(const struct map_block *s, const struct row_slice *c) {
+static void do_grad_input(const struct block_walk *s, const struct row_slice *c) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
@@ -129,7 +130,7 @@ static void do_grad_input(const struct map_block *s, const struct row_slice *c) 
 }
 
 /* All windows of a row of the block. */
-static void do_row(struct map_block *s, struct carafe_span centres) {
+static void do_row(struct block_walk *s, struct carafe_span centres) {
   const struct carafe_shape *a = &s->args->shape;
   const int is_own = s->row >= s->rows.begin && s->row < s->rows.end;
   const struct carafe_small_scratch *scratch = s->scratch;

@@ -18,14 +18,10 @@ static inline int64_t carafe_ring_slots(const struct carafe_shape *shape) {
   return carafe_min(shape->K + 1, shape->H);
 }
 
-/* Floats of the item's channels of a packed pixel. */
-static inline int64_t carafe_item_floats(const struct carafe_args *args) {
-  return args->cut.groups * carafe_padded(args->cut.channels);
-}
-
-/* An odd number of cache lines, and one of them at least is free. */
+/* Floats of a packed pixel: an odd number of cache lines, and one of them at least is free. */
 static inline int64_t carafe_ring_pixel(const struct carafe_args *args) {
-  return ((carafe_item_floats(args) / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
+  const int64_t floats = args->cut.groups * carafe_padded(args->cut.channels);
+  return ((floats / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
 }
 
 /* A thread's ring of packed rows, and packed weights of the windows that are done together. */

@@ -66,7 +66,7 @@ static void sum_lanes(const struct lane_windows *t, int pixels) {
 }
 
 /* All windows of a row of the block. */
-static void do_row(struct map_block *s, struct carafe_span columns) {
+static void do_row(struct block_walk *s, struct carafe_span columns) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers input = numbers_of(s, scratch->input, a->C);

@@ -87,12 +87,12 @@ static void add_cut(const struct pixel_tile *t, enum tile_kind kind, int vectors
   if (kind == NEIGHBOURS) add_vectors(t, vectors, 4, 1);
 }
 
-static int64_t sums_ring_floats(const struct map_block *s) {
+static int64_t sums_ring_floats(const struct block_walk *s) {
   return carafe_slots(&s->args->shape) * carafe_sums_row_floats(s->args);
 }
 
 /* What the windows of a slice contribute to one part of the channels. */
-static void add_part(struct map_block *s, const struct slice *c, const struct pixels *weights,
+static void add_part(struct block_walk *s, const struct slice *c, const struct pixels *weights,
                      int64_t part) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_plan *plan = &s->args->plan;
@@ -126,7 +126,7 @@ static void move_sums(float *total, float *sum, int64_t count) {
 }
 
 /* Two-level sums: what was added to columns [begin, end) of the rows under the windows. */
-static void add_totals(const struct map_block *s, int64_t begin, int64_t end) {
+static void add_totals(const struct block_walk *s, int64_t begin, int64_t end) {
   const struct carafe_general_scratch *scratch = s->scratch;
   const int64_t pixel = carafe_pixel_floats(s->args), slots = carafe_slots(&s->args->shape);
   const struct carafe_span columns = both_spans(s->columns, (struct carafe_span){begin, end});
@@ -140,7 +140,7 @@ static void add_totals(const struct map_block *s, int64_t begin, int64_t end) {
 }
 
 /* STORE: row y, to which no window contributes any more. Its sums become 0. */
-static void store_sums(const struct map_block *s, int64_t y) {
+static void store_sums(const struct block_walk *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;

@@ -103,7 +103,7 @@ static void dot_pixels(const struct pixel_tile *t, enum tile_kind kind) {
 }
 
 /* Taps of the window around column j that lie beside the map are 0, whatever the gradient. */
-static void clear_outside(const struct map_block *s, int64_t j, float *taps) {
+static void clear_outside(const struct block_walk *s, int64_t j, float *taps) {
   const int64_t K = s->args->shape.K, r = (K - 1) / 2;
   const struct carafe_span columns = carafe_window(j, K, s->args->shape.W);
   const int64_t left = columns.begin - j + r, right = columns.end - j + r;
@@ -116,7 +116,7 @@ static void clear_outside(const struct map_block *s, int64_t j, float *taps) {
 }
 
 /* STORE: grad_mask of the windows `own` of a slice is complete in `results`. */
-static void store_results(const struct map_block *s, const struct slice *c, struct carafe_span own,
+static void store_results(const struct block_walk *s, const struct slice *c, struct carafe_span own,
                           const struct pixels *results) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t K = a->K, r = (K - 1) / 2, taps = K * K;
@@ -134,7 +134,7 @@ static void store_results(const struct map_block *s, const struct slice *c, stru
 }
 
 /* grad_mask of the windows `own` of a slice, channels part by part. */
-static void do_grad_mask(struct map_block *s, const struct slice *c, struct carafe_span own) {
+static void do_grad_mask(struct block_walk *s, const struct slice *c, struct carafe_span own) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_plan *plan = &s->args->plan;
   const struct carafe_general_scratch *scratch = s->scratch;

@@ -29,11 +29,6 @@ static void plan_items(const struct carafe_shape *a, const struct carafe_cut *cu
 
 enum { SMALL_BYTES = 1 << 19, SMALL_COLUMNS = 8, MOST_SMALL_CHANNELS = 64 };
 
-static bool has_few_channels(const void *vargs, mluOpHandle_t machine) {
-  (void)machine;
-  return ((const struct carafe_args *)vargs)->shape.C <= MOST_SMALL_CHANNELS;
-}
-
 /* small_channels: `floats` of each position of a row of a block take about so many bytes. */
 static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t floats,
                        int64_t bytes, struct mluop_job *job) {
@@ -47,8 +42,6 @@ static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t 
   cut->rows = block_rows(a, machine);
   cut->columns =
       evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, SMALL_COLUMNS)));
-  plan->part = a->C;
-  plan->parts = 1;
   plan->windows = cut->columns + beside;
   const int64_t margin = carafe_padded(beside / 2 * pitch);
   plan->plane = carafe_padded(margin + plan->windows * pitch + CARAFE_PAD) | CARAFE_PAD;
@@ -94,7 +87,7 @@ static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluo
   args->plan.windows = forward_windows(args);
   float *ring, *weights;
   carafe_lay_out(args, &arena, &ring, &weights);
-  plan_items(a, &args->cut, carafe_item_floats(args), arena.used, job);
+  plan_items(a, &args->cut, carafe_ring_pixel(args), arena.used, job);
 }
 
 static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
@@ -112,8 +105,7 @@ static bool fits_half_a_vector(const void *vargs, mluOpHandle_t machine) {
 }
 
 static const struct mluop_way forward_ways[] = {
-    {"small_channels", has_few_channels, fits_half_a_vector, plan_forward_small,
-     carafe_forward_small},
+    {"small_channels", NULL, fits_half_a_vector, plan_forward_small, carafe_forward_small},
     {"general", NULL, NULL, plan_forward_general, carafe_forward}};
 
 /* Backward. */
@@ -158,8 +150,9 @@ static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mlu
 }
 
 static bool can_be_small(const void *vargs, mluOpHandle_t machine) {
+  (void)machine;
   const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
-  return a->K <= CARAFE_SMALL_K && has_few_channels(vargs, machine) &&
+  return a->K <= CARAFE_SMALL_K && a->C <= MOST_SMALL_CHANNELS &&
          a->K * a->S * a->S <= SUM_TERMS * CARAFE_TILE;
 }
 

@@ -18,24 +18,24 @@ struct lane_numbers {
   int64_t unit, scale;
 };
 
-static struct lane_numbers numbers_of(const struct map_block *s, float *at, int64_t count) {
+static struct lane_numbers numbers_of(const struct block_walk *s, float *at, int64_t count) {
   if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
   return (struct lane_numbers){at, s->args->plan.plane, 1};
 }
 
 /* Positions of a column. */
-static int64_t pitch_of(const struct map_block *s) {
+static int64_t pitch_of(const struct block_walk *s) {
   return carafe_small_pitch(&s->args->plan, s->groups);
 }
 
 /* Of channels, in row y of a ring of the map. */
-static struct lane_numbers row_of(const struct map_block *s, float *ring, int64_t y) {
+static struct lane_numbers row_of(const struct block_walk *s, float *ring, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   return numbers_of(s, ring + y % carafe_slots(a) * a->C * s->args->plan.plane, a->C);
 }
 
 /* Of position x * pitch + g: from where the block begins, at a line. */
-static int64_t place_of(const struct map_block *s, int64_t position) {
+static int64_t place_of(const struct block_walk *s, int64_t position) {
   const int64_t beside = carafe_padded((s->args->shape.K - 1) / 2 * pitch_of(s));
   return beside + position - s->columns.begin * pitch_of(s);
 }
@@ -45,7 +45,7 @@ enum { PREFETCH_VECTORS = 4 };
 
 /* The runs of positions from `position` on, before `end`, in a tensor whose columns are `step`
    runs apart. */
-static struct runs runs_at(const struct map_block *s, int64_t lane[VL], int64_t position,
+static struct runs runs_at(const struct block_walk *s, int64_t lane[VL], int64_t position,
                            int64_t end, int64_t step) {
   const int64_t groups = s->groups, pitch = pitch_of(s);
   int64_t x = position / pitch, g = position % pitch;
@@ -70,18 +70,18 @@ static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t
   b->length = length;
 }
 
-static int64_t map_run(const struct map_block *s, int64_t y) {
+static int64_t map_run(const struct block_walk *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   return (s->n * a->H + y) * a->W * a->G + s->group;
 }
 
 /* Beside the map, windows, weights and gradients are 0. */
-static void clear_planes(const struct map_block *s) {
+static void clear_planes(const struct block_walk *s) {
   const struct carafe_small_scratch *scratch = s->scratch;
   memset(scratch->input, 0, (size_t)((char *)scratch->taps - (char *)scratch->input));
 }
 
-static void pack_planes(const struct map_block *s, int64_t y) {
+static void pack_planes(const struct block_walk *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers row = row_of(s, scratch->input, y);
@@ -96,7 +96,7 @@ static void pack_planes(const struct map_block *s, int64_t y) {
 }
 
 /* Of the first group of each pixel of a slice, around column 0. Returns how many pixels. */
-static int runs_of_slice(const struct map_block *s, int64_t slice, int64_t *run) {
+static int runs_of_slice(const struct block_walk *s, int64_t slice, int64_t *run) {
   const int pixels = pixels_of_slice(&s->args->shape, slice, run);
   for (int e = 0; e < pixels; e++) {
     run[e] = (pixel_of(s, 0) + run[e]) * s->args->shape.G + s->group;
@@ -105,7 +105,7 @@ static int runs_of_slice(const struct map_block *s, int64_t slice, int64_t *run)
 }
 
 /* Taps beside the map are 0, whatever the gradient: those of VL positions. */
-static void clear_outside(const struct map_block *s, int64_t position, float *taps) {
+static void clear_outside(const struct block_walk *s, int64_t position, float *taps) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r, step = CARAFE_TILE * VL;
   const int64_t pitch = pitch_of(s), left = position / pitch, right = (position + VL - 1) / pitch;
@@ -137,7 +137,7 @@ struct lane_windows {
 };
 
 /* For all windows of the row in turn. place: room for all taps. */
-static struct lane_windows windows_of(const struct map_block *s, float *taps, int64_t values_unit,
+static struct lane_windows windows_of(const struct block_walk *s, float *taps, int64_t values_unit,
                                       int64_t *place) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;

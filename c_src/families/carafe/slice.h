@@ -26,7 +26,7 @@ struct slice {
   struct pixels grads;
 };
 
-static struct slice slice_at(const struct map_block *s, struct carafe_span centres, int64_t group,
+static struct slice slice_at(const struct block_walk *s, struct carafe_span centres, int64_t group,
                              int64_t number) {
   const struct carafe_shape *a = &s->args->shape;
   struct slice c = {.centres = centres, .first = pixel_of(s, centres.begin), .group = group};
@@ -41,13 +41,11 @@ static struct slice slice_at(const struct map_block *s, struct carafe_span centr
 enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
 
 /* The tile that begins at window `j`, before `end`. Windows of one tap do not overlap. */
-static enum tile_kind tile_at(const struct map_block *s, const struct slice *c, int64_t j,
+static enum tile_kind tile_at(const struct block_walk *s, const struct slice *c, int64_t j,
                               int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
-  return a->S == 1 && a->K > 1 && end - j >= CARAFE_TILE ? NEIGHBOURS
-         : c->pixels == 1                                ? ONE
-         : c->pixels == 3                                ? THREE
-                                                         : FOUR;
+  if (a->S == 1 && a->K > 1 && end - j >= CARAFE_TILE) return NEIGHBOURS;
+  return c->pixels == 4 ? FOUR : c->pixels == 3 ? THREE : ONE;
 }
 
 /* From a tile to the next one, in windows. */
@@ -67,7 +65,7 @@ struct pixel_tile {
   struct prefetch *prefetch;
 };
 
-static struct pixel_tile first_tile(struct map_block *s, const struct slice *c, float *ring,
+static struct pixel_tile first_tile(struct block_walk *s, const struct slice *c, float *ring,
                                     int64_t row_floats, struct carafe_span rows, int64_t part) {
   const int64_t slots = carafe_slots(&s->args->shape), padded = carafe_padded(s->args->plan.part);
   return (struct pixel_tile){.ring = ring + part * slots * row_floats + c->group * padded,
@@ -92,8 +90,8 @@ static void place_tile(struct pixel_tile *t, const struct slice *c, const struct
 }
 
 /* Where `length` elements of each pixel of a slice are in a tensor of as many for each group. */
-static struct pixels pixels_in(const struct map_block *s, const struct slice *c, const void *tensor,
-                               int64_t length) {
+static struct pixels pixels_in(const struct block_walk *s, const struct slice *c,
+                               const void *tensor, int64_t length) {
   const struct carafe_shape *a = &s->args->shape;
   struct pixels p = {.step = a->S * a->G * length};
   p.at = (float *)tensor + (c->first * a->G + s->group + c->group) * length;
@@ -102,7 +100,7 @@ static struct pixels pixels_in(const struct map_block *s, const struct slice *c,
 }
 
 /* The same in a buffer, where `length` elements of each stand side by side. */
-static struct pixels pixels_of_buffer(const struct map_block *s, const struct slice *c,
+static struct pixels pixels_of_buffer(const struct block_walk *s, const struct slice *c,
                                       float *buffer, int64_t length) {
   const int64_t pixels = s->args->shape.S > 1 ? c->pixels : 1;
   struct pixels p = {.at = buffer, .step = pixels * length};
@@ -112,7 +110,7 @@ static struct pixels pixels_of_buffer(const struct map_block *s, const struct sl
 
 /* `length` elements of each pixel of a tensor, as floats: where they are if that is so `in_place`,
    or else in `buffer`, padded to whole vectors. */
-static struct pixels pack_pixels(const struct map_block *s, const struct slice *c,
+static struct pixels pack_pixels(const struct block_walk *s, const struct slice *c,
                                  const void *tensor, int64_t length, int in_place, float *buffer) {
   const struct carafe_shape *a = &s->args->shape;
   if (in_place) return pixels_in(s, c, tensor, length);

@@ -34,15 +34,20 @@ struct output {
   void *values;
   int64_t C;
   int is_half;
-  int in_lines;     /* vectors are whole lines, but for the split line; then, in words: */
-  int64_t rotation; /* 0, or how far it begins after a line */
+  int in_lines;     /* vectors are whole lines, but for the split line; then: */
+  int64_t rotation; /* 0, or elements that it begins after a line */
   int past_caches;
-  int64_t write_ahead; /* from a split line to one that will be written soon */
+  int64_t write_ahead; /* words from a split line to one that will be written soon */
 };
 
 /* A word of the output is a float, or two halves. */
 MLUOP_INLINE int64_t words_of(const struct output *o, int64_t elements) {
   return o->is_half ? elements / 2 : elements;
+}
+
+/* Vectors of sums that make one of words. */
+static inline int64_t vectors_at_once(const struct output *o) {
+  return o->in_lines && o->is_half ? 2 : 1;
 }
 
 static inline struct output output_of(const struct carafe_args *args) {
@@ -52,7 +57,7 @@ static inline struct output output_of(const struct carafe_args *args) {
   const int64_t off = (int64_t)((uintptr_t)args->output % (uintptr_t)line);
   o.in_lines = off % (ROTATES ? 4 : line) == 0 && a->C % carafe_line_elements(a) == 0 &&
                (!a->is_half || LINE_VECTORS == 1);
-  o.rotation = o.in_lines ? off / (int64_t)sizeof(float) : 0;
+  o.rotation = o.in_lines ? off / (a->is_half ? 2 : 4) : 0;
   o.past_caches = o.in_lines && args->large;
   o.write_ahead = words_of(&o, (a->S == 1 ? 4 : a->S) * a->G * a->C);
   return o;
@@ -71,7 +76,7 @@ MLUOP_INLINE void store_whole(float *to, const vf *words, int begin, int end, in
    of the group first. */
 MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct output *o, int64_t at,
                               const int64_t *at_of, int64_t channel, int pixels, int vectors) {
-  const int64_t rotation = o->rotation, end = words_of(o, o->C);
+  const int64_t rotation = words_of(o, o->rotation), end = words_of(o, o->C);
   const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS;
   const int split = ROTATES && rotation > 0 && channel == 0;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {

@@ -14,9 +14,9 @@
 #include "families/carafe/prefetch.h"
 #include "families/carafe/store.h"
 
-/* Tiles along a row of the map: windows around columns begin, begin + step, ... before end. */
+/* Tiles along a row of the map: of the windows around columns [begin, end). */
 struct tiles {
-  int64_t row, begin, end, step;
+  int64_t begin, end;
   int64_t K, W;                        /* of a window; columns of the map */
   const float *rows[CARAFE_FORWARD_K]; /* packed, under the windows */
   int64_t row_count, rows_at_once;
@@ -121,15 +121,16 @@ MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], const struct tiles *t, const
 }
 
 MLUOP_INLINE void sum_tiles(struct tiles *t, int pixels, int neighbours, int vectors) {
+  const int64_t step = neighbours ? pixels : 1;
   const float *weights = t->weights;
   int64_t at = t->at;
-  for (int64_t j = t->begin; j < t->end; j += t->step) {
+  for (int64_t j = t->begin; j < t->end; j += step) {
     vf sum[PIXELS][VECTORS];
     prefetch_lines(t->prefetch, t->prefetch->at_once);
     const struct columns span = window_span(t, j, neighbours ? pixels - 1 : 0);
     sum_rows(sum, t, weights, &span, pixels, neighbours, vectors);
     store_sums(sum, t->output, at, t->at_of, t->channel, t->length, pixels, vectors);
-    if (t->ahead != NULL) pack_ahead(t->ahead, t->step);
+    if (t->ahead != NULL) pack_ahead(t->ahead, step);
     weights += t->weights_step;
     at += t->at_step;
   }

@@ -9,7 +9,7 @@
 #include "families/carafe/job.h"
 #include "families/carafe/prefetch.h"
 
-struct map_block {
+struct block_walk {
   const struct carafe_args *args;
   int64_t n, group, groups;
   struct carafe_span rows, columns; /* that the block owns */
@@ -24,10 +24,10 @@ struct map_block {
 /* What a kernel does: a block begins; a row of the input comes under the windows; some windows of a
    row are done; to a row of grad_input nothing more will be added (NULL if there is none). */
 struct steps {
-  void (*begin_block)(const struct map_block *s);
-  void (*pack_row)(const struct map_block *s, int64_t y);
-  void (*do_windows)(struct map_block *s, struct carafe_span centres);
-  void (*store_row)(const struct map_block *s, int64_t y);
+  void (*begin_block)(const struct block_walk *s);
+  void (*pack_row)(const struct block_walk *s, int64_t y);
+  void (*do_windows)(struct block_walk *s, struct carafe_span centres);
+  void (*store_row)(const struct block_walk *s, int64_t y);
 };
 
 static inline struct carafe_span both_spans(struct carafe_span a, struct carafe_span b) {
@@ -43,14 +43,14 @@ static inline int pixels_of_slice(const struct carafe_shape *a, int64_t number, 
 }
 
 /* The first pixel of grad_output under the window around column j of the row in turn. */
-static inline int64_t pixel_of(const struct map_block *s, int64_t j) {
+static inline int64_t pixel_of(const struct block_walk *s, int64_t j) {
   const struct carafe_shape *a = &s->args->shape;
   return ((s->n * a->H + s->row) * a->S * a->W + j) * a->S;
 }
 
 /* While some windows are done: what the next ones need; and, of the same columns, the row of the
    input that is packed next and the row of grad_input that is stored next. */
-static inline void prefetch_after(struct map_block *s, struct carafe_span windows, int masks) {
+static inline void prefetch_after(struct block_walk *s, struct carafe_span windows, int masks) {
   const struct carafe_args *args = s->args;
   const struct carafe_shape *a = &args->shape;
   const int64_t S = a->S, r = (a->K - 1) / 2, taps = a->K * a->K, row_end = s->centres.end;
@@ -63,7 +63,7 @@ static inline void prefetch_after(struct map_block *s, struct carafe_span window
       above < s->rows.end) {
     prefetch_pixels(p, args->grad_input, a->C, a->C, corner + above * a->W, own.end - own.begin, 1);
   }
-  struct map_block next = *s;
+  struct block_walk next = *s;
   const int64_t begin = windows.end < row_end ? windows.end : s->centres.begin;
   if (windows.end == row_end) next.row++;
   const int64_t count = carafe_min(args->plan.windows, row_end - begin) * S;
@@ -83,7 +83,7 @@ static inline void prefetch_after(struct map_block *s, struct carafe_span window
   }
 }
 
-static inline void walk_block(struct map_block *s, const struct steps *steps) {
+static inline void walk_block(struct block_walk *s, const struct steps *steps) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t r = (a->K - 1) / 2, below = carafe_min(a->H, s->rows.end + s->beside);
   int64_t packed = 0;
@@ -113,14 +113,14 @@ static inline void walk_items(const struct carafe_args *args, int64_t begin, int
   const int64_t beside = args->grad_input != NULL ? (a->K - 1) / 2 : 0;
   while (begin < end) {
     const struct carafe_block block = carafe_next_block(a, &args->cut, &begin, end);
-    struct map_block s = {.args = args,
-                          .n = block.n,
-                          .group = block.group,
-                          .groups = block.groups,
-                          .rows = block.rows,
-                          .columns = block.columns,
-                          .beside = beside,
-                          .scratch = scratch};
+    struct block_walk s = {.args = args,
+                           .n = block.n,
+                           .group = block.group,
+                           .groups = block.groups,
+                           .rows = block.rows,
+                           .columns = block.columns,
+                           .beside = beside,
+                           .scratch = scratch};
     s.centres.begin = carafe_max(0, s.columns.begin - beside);
     s.centres.end = carafe_min(a->W, s.columns.end + beside);
     if (s.rows.begin < s.rows.end) walk_block(&s, steps);
