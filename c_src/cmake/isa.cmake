@@ -68,6 +68,13 @@ set(MLUOP_ISA_FLAGS_avx2 -march=x86-64 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt 
 set(MLUOP_ISA_FLAGS_avx512 ${MLUOP_ISA_FLAGS_avx2} -mavx512f -mavx512dq -mavx512bw -mavx512vl
                            -mprefer-vector-width=512)
 
+# Where intrinsics come from, if that takes a compiler longer than most kernels: read once for all
+# files. A compiler cache would not know files that begin with a precompiled header.
+if(NOT CMAKE_C_COMPILER_LAUNCHER)
+  set(MLUOP_ISA_HEADERS_avx2 <immintrin.h>)
+  set(MLUOP_ISA_HEADERS_avx512 <immintrin.h>)
+endif()
+
 foreach(isa IN LISTS MLUOP_ISAS)
   set(MLUOP_ISA_DEFINITIONS_${isa} MLUOP_ISA=${isa} MLUOP_ISA_FLOATS=${MLUOP_ISA_FLOATS_${isa}})
 endforeach()
