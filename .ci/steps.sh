@@ -161,7 +161,7 @@ step_cpus() {
   [[ $(uname -m) == x86_64 ]] || { echo "x86-64 only"; exit 77; }
   need qemu-x86_64 qemu-user
   PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Nehalem" c_tests ""
-  # No values: the emulator's masked loads read all of a vector, also behind the end of a page.
+  # No values: loads by a mask read all of a vector in the emulator, also behind the end of a page.
   PYMLUOPS_TEST_EMULATOR="qemu-x86_64 -cpu Haswell" c_tests "" -k "isa or threads"
 }
 
