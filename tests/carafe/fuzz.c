@@ -10,21 +10,30 @@ PLAIN(CarafeBackward);
 enum { INPUT, MASK, OUTPUT, GRAD_INPUT, GRAD_MASK }; /* OUTPUT: or its gradient */
 enum { DIM_NB, KERNEL, GROUPS, SCALE };              /* integers */
 
+/* The most of each, and the fewest groups: for half of the calls, for those with many groups, and
+   for those with many channels. */
+static const struct limits {
+  int h, w, few_groups, groups, channels;
+} all_limits[] = {{9, 33, 1, 20, 129}, {9, 33, 1, 20, 129}, {5, 9, 8, 20, 17}, {2, 5, 1, 2, 600}};
+
 static void make(struct fuzz *f, bool backward) {
   struct fuzz_input *in = &f->in;
   const mluOpDataType_t dtype = fuzz_dtype(f);
   const int s = fuzz_range(in, 1, 5);
   int64_t room = 2 * fuzz_room(f) / (s * s);
-  const bool many_channels = fuzz_range(in, 0, 3) == 3;
-  const int h = fuzz_take(in, many_channels ? 2 : 9, &room);
-  const int w = fuzz_take(in, many_channels ? 5 : 33, &room), n = fuzz_take(in, 3, &room);
-  const int most_groups = many_channels ? 2 : room < 20 ? (int)room : 20;
-  const int groups = fuzz_range(in, 1, most_groups < 1 ? 1 : most_groups);
-  room /= groups;
+  const struct limits *most = &all_limits[fuzz_range(in, 0, 3)];
+  if (most->few_groups > 1) room = FUZZ_MOST_ELEMENTS / (s * s);
+  room /= most->few_groups;
+  const int h = fuzz_take(in, most->h, &room), w = fuzz_take(in, most->w, &room);
+  const int n = fuzz_take(in, 3, &room);
+  const int more_groups = room < most->groups ? (int)room : most->groups;
+  const int groups = fuzz_range(in, most->few_groups,
+                                more_groups < most->few_groups ? most->few_groups : more_groups);
+  room /= groups / most->few_groups;
   int most_taps = 0; /* on either side */
   while (most_taps < 5 && (2 * most_taps + 3) * (2 * most_taps + 3) <= room) most_taps++;
   const int k = 2 * fuzz_range(in, 0, most_taps) + 1;
-  const int c = groups * fuzz_take(in, many_channels ? 600 : 129, &room);
+  const int c = groups * fuzz_take(in, most->channels, &room);
   const int64_t *map = FUZZ_DIMS(n, h, w, c), *scaled = FUZZ_DIMS(n, s * h, s * w, c);
   const int64_t *masks = FUZZ_DIMS(n, s * h, s * w, groups * k * k);
   fuzz_add(f, FUZZ_VALUES, MLUOP_LAYOUT_NHWC, dtype, map);
