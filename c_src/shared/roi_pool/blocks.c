@@ -101,20 +101,21 @@ size_t mluop_roi_pool_lay_out_blocks(struct roi_pool_args *args, struct mluop_ar
 /* A bin that would be in too many lists is left to all blocks of its image. */
 static void list_bins(mluOpHandle_t handle, struct roi_pool_args *args) {
   struct roi_pool_blocks *blocks = &args->blocks;
+  const int isa = mluop_isa_for_run(handle, 1);
   struct mluop_job job = {.args = args,
                           .grain = mluop_roi_pool_grain(LIST_COST * blocks->share),
                           .schedule = MLUOP_STEAL};
   for (;; blocks->max_blocks /= 2) {
-    job.kernel = roi_pool_count[handle->isa];
+    job.kernel = roi_pool_count[isa];
     job.count = blocks->shares;
     mluop_parallel_for(handle, &job);
-    job.kernel = roi_pool_starts[handle->isa];
+    job.kernel = roi_pool_starts[isa];
     job.count = 1;
     mluop_parallel_for(handle, &job);
     if (mluop_is_stopped(&handle->interrupt)) return; /* starts may be what memory held before */
     if (blocks->starts[blocks->lists] <= blocks->max_entries) break;
   }
-  job.kernel = roi_pool_list[handle->isa];
+  job.kernel = roi_pool_list[isa];
   job.count = blocks->shares;
   mluop_parallel_for(handle, &job);
 }

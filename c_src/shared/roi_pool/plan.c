@@ -193,8 +193,9 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
 static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scratch) {
   struct mluop_arena arena = {scratch, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
+  const int isa = mluop_isa_for_run(handle, 1);
   struct mluop_job job = {
-      .kernel = roi_pool_locate[handle->isa],
+      .kernel = roi_pool_locate[isa],
       .args = args,
       .count = args->shape.R,
       .grain = mluop_roi_pool_grain(LOCATE_COST * args->shape.pooled_h * args->shape.pooled_w),
@@ -204,10 +205,10 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
   estimate_bins(args);
   plan_for_caches(handle, args);
   if (args->memory.keys == NULL) return;
-  job.kernel = roi_pool_sort[handle->isa];
+  job.kernel = roi_pool_sort[isa];
   job.count = 1;
   mluop_parallel_for(handle, &job);
-  job.kernel = roi_pool_place[handle->isa];
+  job.kernel = roi_pool_place[isa];
   job.count = args->shape.R;
   mluop_parallel_for(handle, &job);
 }
