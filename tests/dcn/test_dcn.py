@@ -84,6 +84,13 @@ FORMS = {
         {"pad": 1, "deformable_group": 4, "conv_group": 6},
     ),
     "depthwise": ((1, 9, 9, 33), 33, (3, 3), {"pad": 1, "conv_group": 33}),
+    "depthwise, many channels": ((1, 9, 14, 48), 96, (3, 3), {"pad": 1, "conv_group": 48}),
+    "narrow groups across": (
+        (1, 9, 14, 24),
+        12,
+        (3, 3),
+        {"pad": 1, "deformable_group": 3, "conv_group": 12},
+    ),
     "a group for each channel": ((1, 5, 6, 7), 8, (3, 3), {"pad": 1, "deformable_group": 7}),
     "many channels": ((1, 5, 6, 300), 70, (3, 3), {"pad": 1}),
     "more channels than a block has columns": ((1, 4, 5, 600), 5, (3, 3), {"pad": 1}),

@@ -1,68 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "families/dcn/column_gradients.h"
 #include "families/dcn/columns.h"
 #include "families/dcn/kernels.h"
 #include "families/dcn/places.h"
-#include "families/dcn/units.h"
-#include "shared/product.h"
 
-/* Some taps of a unit: the columns of a product, tap by tap. */
-struct taps {
-  int64_t first, count;
-};
-
-static struct taps taps_from(const struct dcn_args *a, int64_t first) {
-  return (struct taps){first, dcn_least(a->plan.taps, dcn_taps(&a->shape) - first)};
-}
-
-/* The filters of a unit stand together: for some taps after the others, for some outputs after the
-   others, the panels of that product. */
-static float *packed_at(const struct dcn_args *a, const struct dcn_unit *unit, struct taps taps,
-                        int64_t output) {
-  const int64_t outputs = dcn_group_outputs(&a->shape);
-  return a->filter + outputs * dcn_taps(&a->shape) * unit->first +
-         (outputs * taps.first + output * taps.count) * unit->channels;
-}
-
-/* Columns [j, j + width) of a panel, `depth` outputs from `output` on. */
-static void pack_panel(const struct dcn_args *a, const struct dcn_unit *unit, struct taps taps,
-                       int64_t j, int64_t width, int64_t output, int64_t depth, float *to) {
-  const struct dcn_shape *s = &a->shape;
-  const int64_t columns = dcn_columns(s), channels = dcn_group_channels(s);
-  for (int64_t x = 0, count; x < width; x += count) {
-    const int64_t tap = (j + x) / unit->channels, c = (j + x) % unit->channels;
-    count = dcn_least(width - x, unit->channels - c);
-    const int64_t at = (unit->group * dcn_group_outputs(s) + output) * columns +
-                       (taps.first + tap) * channels + unit->first - unit->base + c;
-    for (int64_t o = 0; o < depth; o++) {
-      dcn_widen(to + o * width + x, a->data.filter, at + o * columns, count, s->is_half);
-    }
-  }
-}
-
-/* Item: some taps of a unit. */
-void MLUOP_VARIANT(dcn_pack_data)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
-  const struct dcn_args *a = vargs;
-  const int64_t outputs = dcn_group_outputs(&a->shape);
-  const int64_t blocks = dcn_blocks(dcn_taps(&a->shape), a->plan.taps);
-  (void)scratch;
-  for (int64_t item = begin; item < end; item++) {
-    const struct dcn_unit unit = dcn_unit(a, item / blocks);
-    const struct taps taps = taps_from(a, item % blocks * a->plan.taps);
-    const int64_t columns = taps.count * unit.channels;
-    for (int64_t o = 0; o < outputs; o += a->plan.depth) {
-      const int64_t depth = dcn_least(a->plan.depth, outputs - o);
-      float *to = packed_at(a, &unit, taps, o);
-      for (int64_t j = 0; j < columns; j += PRODUCT_COLUMNS) {
-        pack_panel(a, &unit, taps, j, dcn_least(PRODUCT_COLUMNS, columns - j), o, depth,
-                   to + j * depth);
-      }
-    }
-  }
-}
-
-/* ------------------------------------------------------------------------- gradients of columns */
+/* ------------------------------------------------------------------------- pixels of a block */
 
 /* Whether one of so many samples has a corner in a strip. */
 static int reaches(const struct dcn_samples *b, size_t at, size_t count,
@@ -80,38 +24,13 @@ static int reaches(const struct dcn_samples *b, size_t at, size_t count,
    it. Returns how many. */
 static int64_t choose_pixels(const struct dcn_samples *b, const struct dcn_strip *strip, int home,
                              int32_t *chosen) {
-  const size_t each = (size_t)(b->taps * b->groups);
+  const size_t each = (size_t)(b->range.taps * b->range.groups);
   int64_t count = 0;
-  for (int32_t r = 0; r < b->pixels->count; r++) {
+  for (int32_t r = 0; r < b->range.pixels.count; r++) {
     chosen[count] = r;
     count += home || reaches(b, (size_t)r * each, each, strip);
   }
   return count;
-}
-
-/* The gradients of the columns of `count` chosen pixels. */
-static void column_gradients(const struct dcn_args *a, const struct dcn_unit *unit,
-                             struct taps taps, const struct dcn_pixels *pixels, int64_t count,
-                             const struct dcn_data_memory *m) {
-  const struct dcn_shape *s = &a->shape;
-  const int64_t outputs = dcn_group_outputs(s);
-  struct product p = {.a = m->grads, .c = m->columns, .rows = count};
-  p.columns = p.c_stride = taps.count * unit->channels;
-  for (int64_t o = 0; o < outputs; o += a->plan.depth, p.add = 1) {
-    p.depth = dcn_least(a->plan.depth, outputs - o);
-    p.b = packed_at(a, unit, taps, o);
-    struct dcn_pixel pixel = dcn_first_pixel(a, pixels);
-    for (int64_t r = 0, row = 0; row < count; r++, dcn_next_pixel(a, &pixel)) {
-      if (m->chosen[row] != r) continue;
-      const int64_t at = dcn_number(a, pixels, &pixel) * s->co + unit->group * outputs + o;
-      float *to = m->grads + row++ * PRODUCT_STRIDE;
-      dcn_widen(to, a->data.grad_output, at, p.depth, s->is_half);
-    }
-    for (int64_t row = count; row < dcn_whole_rows(count); row++) {
-      memset(m->grads + row * PRODUCT_STRIDE, 0, (size_t)p.depth * sizeof(float));
-    }
-    product_of_rows(&p);
-  }
 }
 
 /* ------------------------------------------------------------------------ gradients of samples */
@@ -192,8 +111,7 @@ struct sums {
 /* Of `count` chosen pixels of a block. `from` and `to` are the images of input and grad_input. */
 MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count,
                            const struct dcn_strip *strip, const struct sums *sums, int64_t columns,
-                           const void *from, float *to, const struct dcn_data_memory *m,
-                           int is_half) {
+                           const void *from, float *to, struct dcn_data_memory *m, int is_half) {
   const struct dcn_piece *const end = b->pieces + b->piece_count;
   const float *grads = m->columns;
   for (int64_t row = 0; row < count; row++, grads += columns) {
@@ -205,7 +123,7 @@ MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count,
       const size_t lane = at % DCN_LANES;
 
       float unused[3], *partial = sums->home ? sum + group * sums->pair : unused;
-      if (++group == b->groups) group = 0, sum += 3;
+      if (++group == b->range.groups) group = 0, sum += 3;
       partial[0] = partial[1] = partial[2] = 0.0f;
       if (sums->home ? is_outside(places, lane) : !reaches(b, at, 1, strip)) continue;
       const struct dcn_sample sample =
@@ -238,28 +156,29 @@ static void store_halves(const struct dcn_args *a, const struct dcn_unit *unit,
 /* A block of pixels: first the gradients of its columns, then what follows from them. */
 static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *unit,
                             const struct dcn_strip *strip, int64_t image, int64_t block,
-                            const struct dcn_data_memory *m) {
+                            struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const struct dcn_pixels pixels = dcn_pixels(a, image * a->plan.blocks + block);
   const int64_t map = image * s->H * s->W * s->C;
-  struct dcn_samples b = {
-      .pixels = &pixels, .places = m->samples.places, .pieces = m->samples.pieces};
+  struct dcn_samples *const b = &m->samples;
   struct sums sums = {.pixel = dcn_taps(s) * 3, .home = dcn_is_home(a, &pixels, strip)};
   for (int64_t tap = 0; tap < dcn_taps(s); tap += a->plan.taps) {
-    const struct taps taps = taps_from(a, tap);
+    const struct dcn_some_taps taps = dcn_taps_from(a, tap);
     const int64_t columns = taps.count * unit->channels;
-    dcn_set_pieces(s, unit->first, unit->channels, tap * unit->channels, columns, &b);
-    dcn_place_samples(a, &b);
-    const int64_t count = choose_pixels(&b, strip, sums.home, m->chosen);
+    b->range = dcn_range(a, &pixels, unit->first, unit->channels, tap * unit->channels, columns);
+    dcn_place_samples(a, &b->range, b->places);
+    dcn_set_pieces(s, unit->first, unit->channels, tap * unit->channels, columns, b);
+    const int64_t count = choose_pixels(b, strip, sums.home, m->chosen);
     if (count == 0) continue;
-    column_gradients(a, unit, taps, &pixels, count, m);
-    sums.first = dcn_partials(a, image, block, unit->index + b.group) + tap * 3;
-    sums.pair = dcn_partials(a, image, block, unit->index + b.group + 1) + tap * 3 - sums.first;
+    MLUOP_VARIANT(dcn_column_gradients)(a, unit, taps, &pixels, count, m);
+    sums.first = dcn_partials(a, image, block, unit->index + b->range.group) + tap * 3;
+    sums.pair =
+        dcn_partials(a, image, block, unit->index + b->range.group + 1) + tap * 3 - sums.first;
     if (s->is_half) {
-      add_rows(&b, count, strip, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m,
+      add_rows(b, count, strip, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m,
                1);
     } else {
-      add_rows(&b, count, strip, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m,
+      add_rows(b, count, strip, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m,
                0);
     }
   }
@@ -271,7 +190,7 @@ void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t 
   const struct dcn_args *a = vargs;
   const struct dcn_wave *wave = &a->wave;
   struct mluop_arena arena = {scratch, 0};
-  const struct dcn_data_memory m = dcn_data_memory(a, &arena);
+  struct dcn_data_memory m = dcn_data_memory(a, &arena);
   memset(m.nowhere, 0, (size_t)a->plan.unit * sizeof(float));
   for (int64_t item = begin; item < end; item++) {
     const struct dcn_unit unit = dcn_unit(a, item % dcn_units(a));

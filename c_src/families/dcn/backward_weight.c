@@ -29,26 +29,27 @@ static void pack_grads(const struct dcn_args *a, const struct dcn_block *block, 
 
 /* All pixels of a part, for a block of columns and one of outputs. */
 static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t part,
-                     int64_t output, int64_t count, const struct dcn_block_memory *m) {
+                     int64_t output, int64_t count, struct dcn_block_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const int64_t blocks = s->N * a->plan.blocks, all = dcn_group_outputs(s);
   const int64_t first = part * blocks / a->plan.parts, end = (part + 1) * blocks / a->plan.parts;
   const int with_bias = block->begin + block->depth == dcn_columns(s);
-  struct product p = {.a = m->tile,
-                      .b = m->outputs,
-                      .c = sums_at(a, part, block->group, block->begin) + output,
-                      .c_stride = all,
-                      .rows = block->depth + with_bias,
-                      .columns = count};
+  struct product p = {.c_stride = all, .rows = block->depth + with_bias, .columns = count};
   for (int64_t i = first; i < end && !mluop_interrupted(a->interrupt); i++, p.add = 1) {
     block->pixels = dcn_pixels(a, i);
     p.depth = block->pixels.count;
-    pack_grads(a, block, block->group * all + output, count, m->outputs);
     MLUOP_VARIANT(dcn_sample)(a, block, &m->samples, m->tile);
-    for (int64_t r = 0; with_bias && r < p.depth; r++) {
-      m->tile[r * PRODUCT_STRIDE + block->depth] = 1.0f;
+    for (int64_t g = block->group; g < block->group + a->plan.merged; g++) {
+      float *const tile = m->tile + (g - block->group) * dcn_group_stride(a);
+      pack_grads(a, block, g * all + output, count, m->outputs);
+      for (int64_t r = 0; with_bias && r < p.depth; r++) {
+        tile[r * PRODUCT_STRIDE + block->depth] = 1.0f;
+      }
+      p.a = tile;
+      p.b = m->outputs;
+      p.c = sums_at(a, part, g, block->begin) + output;
+      product_of_columns(&p);
     }
-    product_of_columns(&p);
   }
 }
 
@@ -60,14 +61,15 @@ void MLUOP_VARIANT(dcn_backward_weight)(const void *vargs, int64_t begin, int64_
   const int64_t columns = dcn_columns(s), depths = dcn_blocks(columns, a->plan.depth);
   const int64_t outputs = dcn_group_outputs(s), blocks = dcn_blocks(outputs, a->plan.outputs);
   struct mluop_arena arena = {scratch, 0};
-  const struct dcn_block_memory m = dcn_block_memory(a, &arena);
+  struct dcn_block_memory m = dcn_block_memory(a, &arena);
   for (int64_t item = begin; item < end; item++) {
     const int64_t output = item % blocks * a->plan.outputs, rest = item / blocks;
     const int64_t column = rest % depths * a->plan.depth;
-    struct dcn_block block = {.group = rest / depths % s->groups,
+    const int64_t groups = s->groups / a->plan.merged;
+    struct dcn_block block = {.group = rest / depths % groups * a->plan.merged,
                               .begin = column,
                               .depth = dcn_least(a->plan.depth, columns - column)};
-    sum_part(a, &block, rest / depths / s->groups, output,
+    sum_part(a, &block, rest / depths / groups, output,
              dcn_least(a->plan.outputs, outputs - output), &m);
   }
 }

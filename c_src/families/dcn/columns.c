@@ -20,43 +20,72 @@ MLUOP_INLINE void sample_channels(const struct dcn_sample *sample, vf mask, int6
   vf_store_part(to + i, dcn_blend(sample, v) * mask, count - i);
 }
 
+/* Fetches the channels of a piece around a sample. */
+MLUOP_INLINE void fetch(const struct dcn_places *places, size_t number, const void *map,
+                        const struct dcn_piece *piece, int is_half) {
+  for (int k = 0; k < 4; k++) {
+    const int64_t at = places[number / DCN_LANES].at[k][number % DCN_LANES] + piece->channel;
+    for (int64_t c = 0; c < piece->count && c < 64; c += 16) {
+      mluop_prefetch(mluop_at(map, at + c, is_half));
+    }
+  }
+}
+
+/* A row of merged groups, tap by tap: group by group in the tile. */
+static void part_groups(const struct dcn_args *a, const float *row, float *tile) {
+  const int64_t channels = dcn_group_channels(&a->shape), taps = dcn_taps(&a->shape);
+  const int64_t all = dcn_block_channels(a);
+  for (int64_t c = 0; c < all; c++) {
+    float *to = tile + c / channels * dcn_group_stride(a) + c % channels;
+    for (int64_t t = 0; t < taps; t++) to[t * channels] = row[t * all + c];
+  }
+}
+
 /* The rows of all pixels. `map` is their image. */
-MLUOP_INLINE void sample_rows(const struct dcn_samples *b, int64_t each, const void *map,
-                              int64_t depth, float *tile, int is_half) {
+MLUOP_INLINE void sample_rows(const struct dcn_args *a, const struct dcn_samples *b,
+                              const void *map, int64_t width, float *tile, int is_half) {
   const struct dcn_piece *const end = b->pieces + b->piece_count;
-  const int64_t rows = b->pixels->count;
+  const int64_t rows = b->range.pixels.count, ahead = dcn_blocks(DCN_AHEAD, b->piece_count);
+  const size_t each = (size_t)(b->range.taps * b->range.groups);
+  float row[PRODUCT_STRIDE];
   size_t at = 0;
-  for (int64_t r = 0; r < rows; r++, at += (size_t)each, tile += PRODUCT_STRIDE) {
+  for (int64_t r = 0; r < rows; r++, at += each, tile += PRODUCT_STRIDE) {
+    float *const to = a->plan.merged > 1 ? row : tile;
+    const size_t later = at + (r + ahead < rows ? (size_t)ahead * each : 0);
     for (const struct dcn_piece *piece = b->pieces; piece < end; piece++) {
       const size_t number = at + (size_t)piece->sample, lane = number % DCN_LANES;
       const struct dcn_places *places = &b->places[number / DCN_LANES];
-      dcn_fetch(b, number, map, piece, is_half);
+      fetch(b->places, later + (size_t)piece->sample, map, piece, is_half);
       const struct dcn_sample sample =
           dcn_sample_at(places, lane, mluop_at(map, piece->channel, is_half), is_half);
-      sample_channels(&sample, vf_set(places->mask[lane]), piece->count, tile + piece->column,
+      sample_channels(&sample, vf_set(places->mask[lane]), piece->count, to + piece->column,
                       is_half);
     }
-    memset(tile + depth, 0, PRODUCT_WHOLE_ROWS * sizeof(float));
+    if (a->plan.merged > 1) part_groups(a, row, tile);
+    memset(tile + width, 0, PRODUCT_WHOLE_ROWS * sizeof(float));
   }
 }
 
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
-                               const struct dcn_samples_memory *memory, float *tile) {
+                               struct dcn_samples *b, float *tile) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t channels = dcn_group_channels(s), rows = block->pixels.count;
+  const int64_t channels = dcn_block_channels(a), rows = block->pixels.count;
+  const int64_t first = block->group * dcn_group_channels(s);
+  const int64_t begin = block->begin * a->plan.merged, depth = block->depth * a->plan.merged;
+  const int64_t width = a->plan.merged > 1 ? dcn_group_stride(a) * a->plan.merged : depth;
   const int64_t map = block->pixels.image * s->H * s->W * s->C;
-  struct dcn_samples b = {
-      .pixels = &block->pixels, .places = memory->places, .pieces = memory->pieces};
-  dcn_set_pieces(s, block->group * channels, channels, block->begin, block->depth, &b);
-  dcn_place_samples(a, &b);
-  const int64_t each = b.taps * b.groups;
+  const struct dcn_range range = dcn_range(a, &block->pixels, first, channels, begin, depth);
+  if (!dcn_same_range(&range, &b->range)) {
+    b->range = range;
+    dcn_place_samples(a, &range, b->places);
+  }
+  dcn_set_pieces(s, first, channels, begin, depth, b);
   if (s->is_half) {
-    sample_rows(&b, each, mluop_at(a->data.input, map, 1), block->depth, tile, 1);
+    sample_rows(a, b, mluop_at(a->data.input, map, 1), width, tile, 1);
   } else {
-    sample_rows(&b, each, mluop_at(a->data.input, map, 0), block->depth, tile, 0);
+    sample_rows(a, b, mluop_at(a->data.input, map, 0), width, tile, 0);
   }
   for (int64_t r = rows; r < dcn_whole_rows(rows); r++) {
-    memset(tile + r * PRODUCT_STRIDE, 0,
-           (size_t)(block->depth + PRODUCT_WHOLE_ROWS) * sizeof(float));
+    memset(tile + r * PRODUCT_STRIDE, 0, (size_t)(width + PRODUCT_WHOLE_ROWS) * sizeof(float));
   }
 }

@@ -5,17 +5,17 @@
 #include "families/dcn/job.h"
 #include "vector/simd.h"
 
-/* Some columns of some pixels. */
+/* Some columns of some pixels; all columns of groups that are merged. */
 struct dcn_block {
   struct dcn_pixels pixels;
-  int64_t group;        /* of the convolution */
-  int64_t begin, depth; /* columns */
+  int64_t group;        /* of the convolution, the first one */
+  int64_t begin, depth; /* columns of each */
 };
 
 /* Samples a block into the rows of a tile, with zeros behind the last row and the last column where
    a product reads on. */
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
-                               const struct dcn_samples_memory *memory, float *tile);
+                               struct dcn_samples *samples, float *tile);
 
 /* `count` elements from `at` on, as floats, and back. */
 MLUOP_INLINE void dcn_widen(float *to, const void *from, int64_t at, int64_t count, int is_half) {

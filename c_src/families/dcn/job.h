@@ -29,11 +29,12 @@ struct dcn_plan {
   int64_t step;    /* pixels: blocks are multiples of it, but for the last one of an image */
   int64_t blocks;  /* of an image */
   int64_t depth;   /* columns of a block: a column is a channel of a tap, taps x C/groups of them */
-  int64_t outputs; /* output channels of a block */
+  int64_t outputs; /* output channels of a block, of each group */
+  int64_t merged;  /* groups of the convolution, so narrow that they are sampled together */
   int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
   int64_t unit; /* backward data: the channels that one thread owns at a time; backward weight: the
                    outputs of an item at the end */
-  int64_t taps; /* backward data: those of a block */
+  int64_t taps; /* whose samples are placed at a time */
   int64_t strips; /* backward data: of the map, from top to bottom (their number changes no bit) */
   int64_t wave_images, wave_blocks;
 };
@@ -62,6 +63,17 @@ static inline int64_t dcn_group_channels(const struct dcn_shape *s) { return s->
 static inline int64_t dcn_group_outputs(const struct dcn_shape *s) { return s->co / s->groups; }
 static inline int64_t dcn_columns(const struct dcn_shape *s) {
   return dcn_taps(s) * dcn_group_channels(s);
+}
+
+/* The channels of merged groups. */
+static inline int64_t dcn_block_channels(const struct dcn_args *a) {
+  return a->plan.merged * dcn_group_channels(&a->shape);
+}
+
+/* Columns of merged groups stand side by side in the rows of a tile, so far apart: there is one
+   more, for the bias. */
+static inline int64_t dcn_group_stride(const struct dcn_args *a) {
+  return dcn_columns(&a->shape) + 1;
 }
 
 static inline int64_t dcn_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -158,36 +170,56 @@ struct dcn_piece {
   int64_t column; /* in the row of the pixel */
 };
 
-/* The samples of some pixels: pixel by pixel, tap by tap, deformable group by group. */
-struct dcn_samples {
-  const struct dcn_pixels *pixels;
+/* Samples of some pixels: pixel by pixel, tap by tap, deformable group by group. */
+struct dcn_range {
+  struct dcn_pixels pixels;
   int64_t tap, taps;
   int64_t group, groups; /* deformable ones */
+};
+
+/* The range of columns [begin, begin + depth), of which each tap has one for each of `count`
+   channels; or that of all taps, which are found once for all columns where there is room. */
+static inline struct dcn_range dcn_range(const struct dcn_args *a, const struct dcn_pixels *pixels,
+                                         int64_t channel, int64_t count, int64_t begin,
+                                         int64_t depth) {
+  const struct dcn_shape *s = &a->shape;
+  const int64_t shared = s->C / s->deformable_groups, group = channel / shared;
+  const int whole = a->plan.taps == dcn_taps(s);
+  const int64_t tap = whole ? 0 : begin / count;
+  const int64_t end = whole ? dcn_taps(s) : dcn_blocks(begin + depth, count);
+  return (struct dcn_range){*pixels, tap, end - tap, group,
+                            (channel + count - 1) / shared + 1 - group};
+}
+
+static inline int dcn_same_range(const struct dcn_range *a, const struct dcn_range *b) {
+  return a->pixels.image == b->pixels.image && a->pixels.first == b->pixels.first &&
+         a->pixels.count == b->pixels.count && a->tap == b->tap && a->taps == b->taps &&
+         a->group == b->group && a->groups == b->groups;
+}
+
+/* Of a range the places are known, some of its samples are wanted. */
+struct dcn_samples {
+  struct dcn_range range;
   struct dcn_places *places;
   struct dcn_piece *pieces;
   int64_t piece_count;
 };
 
-/* Sets groups and pieces for columns [begin, begin + depth), of which each tap has one for each of
-   `count` channels. */
+/* Sets the pieces for columns [begin, begin + depth), of which each tap has one for each of `count`
+   channels. The range has the samples of these at least. */
 static inline void dcn_set_pieces(const struct dcn_shape *s, int64_t channel, int64_t count,
                                   int64_t begin, int64_t depth, struct dcn_samples *b) {
-  const int64_t shared = s->C / s->deformable_groups;
-  b->tap = begin / count;
-  b->taps = (begin + depth - 1) / count + 1 - b->tap;
-  b->group = channel / shared;
-  b->groups = (channel + count - 1) / shared + 1 - b->group;
+  const int64_t shared = s->C / s->deformable_groups, end = begin + depth;
   b->piece_count = 0;
-  for (int64_t t = 0, column = begin; t < b->taps; t++) {
-    const int64_t tap = (b->tap + t) * count - channel; /* channel c is column tap + c */
-    for (int64_t g = 0; g < b->groups; g++) {
-      const int64_t high = dcn_least((b->group + g + 1) * shared, channel + count);
-      const int64_t end = dcn_least(tap + high, begin + depth);
-      if (column >= end) continue;
-      b->pieces[b->piece_count++] =
-          (struct dcn_piece){t * b->groups + g, column - tap, end - column, column - begin};
-      column = end;
-    }
+  for (int64_t column = begin; column < end;) {
+    const int64_t tap = column / count, first = tap * count - channel; /* c is column first + c */
+    const int64_t group = (column - first) / shared;
+    const int64_t high = dcn_least((group + 1) * shared, channel + count);
+    const int64_t next = dcn_least(first + high, end);
+    b->pieces[b->piece_count++] =
+        (struct dcn_piece){(tap - b->range.tap) * b->range.groups + group - b->range.group,
+                           column - first, next - column, column - begin};
+    column = next;
   }
 }
 
@@ -198,46 +230,35 @@ static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t taps, i
   return dcn_least(dcn_taps(s), taps) * dcn_least(channels, groups);
 }
 
-/* The same for a block of columns. */
-static inline int64_t dcn_depth_samples(const struct dcn_args *a) {
-  const int64_t channels = dcn_group_channels(&a->shape);
-  return dcn_most_samples(a, a->plan.depth / channels + 2, channels);
-}
-
 /* ---------------------------------------------------------------------- memory of a thread */
 
-struct dcn_samples_memory {
-  struct dcn_places *places;
-  struct dcn_piece *pieces;
-};
-
-static inline struct dcn_samples_memory dcn_samples_memory(const struct dcn_args *a,
-                                                           int64_t samples,
-                                                           struct mluop_arena *arena) {
-  struct dcn_samples_memory m;
-  m.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples + DCN_AHEAD, DCN_LANES),
-                        sizeof(*m.places));
-  m.pieces = mluop_take(arena, samples, sizeof(*m.pieces));
-  return m;
+/* For so many samples of a pixel; no place is known. */
+static inline struct dcn_samples dcn_samples(const struct dcn_args *a, int64_t channels,
+                                             struct mluop_arena *arena) {
+  const int64_t samples = dcn_most_samples(a, a->plan.taps, channels);
+  struct dcn_samples b = {.piece_count = 0};
+  b.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples, DCN_LANES), sizeof(*b.places));
+  b.pieces = mluop_take(arena, samples, sizeof(*b.pieces));
+  return b;
 }
 
 /* Of forward and of backward weight. */
 struct dcn_block_memory {
-  struct dcn_samples_memory samples;
+  struct dcn_samples samples;
   float *tile;    /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
   float *outputs; /* the results of a block; backward weight: grad_output of it, in panels */
 };
 
 static inline struct dcn_block_memory dcn_block_memory(const struct dcn_args *a,
                                                        struct mluop_arena *arena) {
-  struct dcn_block_memory m = {.samples = dcn_samples_memory(a, dcn_depth_samples(a), arena)};
+  struct dcn_block_memory m = {.samples = dcn_samples(a, dcn_block_channels(a), arena)};
   m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
-  m.outputs = mluop_take(arena, dcn_rows(a) * a->plan.outputs, sizeof(float));
+  m.outputs = mluop_take(arena, dcn_rows(a) * a->plan.merged * a->plan.outputs, sizeof(float));
   return m;
 }
 
 struct dcn_data_memory {
-  struct dcn_samples_memory samples;
+  struct dcn_samples samples;
   float *grads; /* grad_output of a block, as a tile */
   float
       *columns; /* gradients of columns: a row for each pixel, the taps of the block side by side */
@@ -248,8 +269,7 @@ struct dcn_data_memory {
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
   const int64_t columns = a->plan.taps * a->plan.unit;
-  const int64_t samples = dcn_most_samples(a, a->plan.taps, a->plan.unit);
-  struct dcn_data_memory m = {.samples = dcn_samples_memory(a, samples, arena)};
+  struct dcn_data_memory m = {.samples = dcn_samples(a, a->plan.unit, arena)};
   m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
   m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));

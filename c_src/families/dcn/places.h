@@ -18,26 +18,37 @@ struct dcn_taps {
 };
 
 /* The coordinates of a pixel's samples, which have the numbers from `at` on. */
-MLUOP_INLINE void dcn_coordinates(const struct dcn_args *a, const struct dcn_samples *b,
+MLUOP_INLINE void dcn_coordinates(const struct dcn_args *a, const struct dcn_range *range,
                                   const struct dcn_taps *taps, const struct dcn_pixel *pixel,
-                                  size_t at, int is_half) {
+                                  struct dcn_places *places, size_t at, int with_mask,
+                                  int is_half) {
   const struct dcn_shape *s = &a->shape;
-  const int64_t group_taps = dcn_taps(s), kw = s->kw;
-  const int64_t y = pixel->p * s->stride_h - s->pad_top;
-  const int64_t x = pixel->q * s->stride_w - s->pad_left;
-  int64_t from = dcn_number(a, b->pixels, pixel) * taps->each + taps->from;
-  int64_t i = taps->row, j = taps->column;
-  for (int64_t t = 0; t < b->taps; t++, from++) {
-    const float base_y = (float)(y + i * s->dilation_h), base_x = (float)(x + j * s->dilation_w);
-    for (int64_t g = 0; g < b->groups; g++, at++) {
-      struct dcn_places *to = &b->places[at / DCN_LANES];
-      const int64_t sample = from + g * group_taps;
-      to->ly[at % DCN_LANES] = base_y + mluop_load_as(a->data.offset, sample * 2, is_half);
-      to->lx[at % DCN_LANES] = base_x + mluop_load_as(a->data.offset, sample * 2 + 1, is_half);
-      to->mask[at % DCN_LANES] =
-          a->data.mask != NULL ? mluop_load_as(a->data.mask, sample, is_half) : 1.0f;
+  const int64_t group_taps = dcn_taps(s), left = pixel->q * s->stride_w - s->pad_left;
+  int64_t y = pixel->p * s->stride_h - s->pad_top + taps->row * s->dilation_h;
+  int64_t x = left + taps->column * s->dilation_w, to_right = s->kw - taps->column;
+  int64_t from = dcn_number(a, &range->pixels, pixel) * taps->each + taps->from;
+  struct dcn_places *to = &places[at / DCN_LANES];
+  size_t lane = at % DCN_LANES;
+  for (int64_t t = 0; t < range->taps; t++, from++) {
+    const float base_y = (float)y, base_x = (float)x;
+    for (int64_t g = 0, sample = from; g < range->groups; g++, sample += group_taps) {
+      to->ly[lane] = base_y + mluop_load_as(a->data.offset, sample * 2, is_half);
+      to->lx[lane] = base_x + mluop_load_as(a->data.offset, sample * 2 + 1, is_half);
+      to->mask[lane] = with_mask ? mluop_load_as(a->data.mask, sample, is_half) : 1.0f;
+      if (++lane == DCN_LANES) lane = 0, to++;
     }
-    if (++j == kw) i++, j = 0;
+    x += s->dilation_w;
+    if (--to_right == 0) x = left, y += s->dilation_h, to_right = s->kw;
+  }
+}
+
+MLUOP_INLINE void dcn_all_coordinates(const struct dcn_args *a, const struct dcn_range *range,
+                                      const struct dcn_taps *taps, struct dcn_places *places,
+                                      int with_mask, int is_half) {
+  const size_t each = (size_t)(range->taps * range->groups);
+  struct dcn_pixel pixel = dcn_first_pixel(a, &range->pixels);
+  for (size_t r = 0; r < (size_t)range->pixels.count; r++, dcn_next_pixel(a, &pixel)) {
+    dcn_coordinates(a, range, taps, &pixel, places, r * each, with_mask, is_half);
   }
 }
 
@@ -90,42 +101,27 @@ MLUOP_INLINE void dcn_place(struct dcn_places *p, int i, struct dcn_map map) {
   p->mask[i] = dcn_keep(mask, all);
 }
 
-static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_samples *b) {
+static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_range *range,
+                                     struct dcn_places *places) {
   const struct dcn_shape *s = &a->shape;
-  const struct dcn_pixels *pixels = b->pixels;
-  const int64_t each = b->taps * b->groups;
-  const int64_t blocks = dcn_blocks(pixels->count * each, DCN_LANES);
-  memset(&b->places[blocks - 1], 0, sizeof(*b->places)); /* it may have lanes without a sample */
-  const int64_t row = b->tap / s->kw;
-  const struct dcn_taps taps = {row, b->tap - row * s->kw, b->group * dcn_taps(s) + b->tap,
+  const int64_t each = range->taps * range->groups;
+  const int64_t blocks = dcn_blocks(range->pixels.count * each, DCN_LANES);
+  memset(&places[blocks - 1], 0, sizeof(*places)); /* it may have lanes without a sample */
+  const int64_t row = range->tap / s->kw;
+  const struct dcn_taps taps = {row, range->tap - row * s->kw,
+                                range->group * dcn_taps(s) + range->tap,
                                 s->deformable_groups * dcn_taps(s)};
-  size_t at = 0;
-  struct dcn_pixel pixel = dcn_first_pixel(a, pixels);
-  for (int64_t r = 0; r < pixels->count; r++, dcn_next_pixel(a, &pixel), at += (size_t)each) {
-    if (s->is_half) {
-      dcn_coordinates(a, b, &taps, &pixel, at, 1);
-    } else {
-      dcn_coordinates(a, b, &taps, &pixel, at, 0);
-    }
+  if (s->is_half) {
+    dcn_all_coordinates(a, range, &taps, places, a->data.mask != NULL, 1);
+  } else if (a->data.mask != NULL) {
+    dcn_all_coordinates(a, range, &taps, places, 1, 0);
+  } else {
+    dcn_all_coordinates(a, range, &taps, places, 0, 0);
   }
   const struct dcn_map map = {(int32_t)s->H, (int32_t)s->W, (uint32_t)s->C, dcn_limit(s->H),
                               dcn_limit(s->W)};
   for (int64_t i = 0; i < blocks; i++) {
-    for (int lane = 0; lane < DCN_LANES; lane++) dcn_place(&b->places[i], lane, map);
-  }
-}
-
-/* Fetches what a later sample needs, as if it were for the same channels: it is, or for others of
-   the same pixels. Behind the last sample anything is fetched, which does no harm. */
-MLUOP_INLINE void dcn_fetch(const struct dcn_samples *b, size_t number, const void *map,
-                            const struct dcn_piece *piece, int is_half) {
-  const size_t later = number + DCN_AHEAD;
-  const struct dcn_places *places = &b->places[later / DCN_LANES];
-  for (int k = 0; k < 4; k++) {
-    const int64_t at = places->at[k][later % DCN_LANES] + piece->channel;
-    for (int64_t c = 0; c < piece->count && c < 64; c += 16) {
-      mluop_prefetch(mluop_at(map, at + c, is_half));
-    }
+    for (int lane = 0; lane < DCN_LANES; lane++) dcn_place(&places[i], lane, map);
   }
 }
 

@@ -5,7 +5,9 @@
 #include "families/dcn/units.h"
 
 enum {
-  MOST_ROWS = 192,     /* pixels of a block */
+  FORWARD_ROWS = 240, /* pixels of a block, at most */
+  BACKWARD_ROWS = 192,
+  MOST_SAMPLES = 120,  /* of a pixel, where all are placed at a time */
   MOST_WIDTH = 48,     /* of a band, so that what its neighbours sample stays in the cache */
   BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
   CUTS = 8,            /* sizes that are looked at */
@@ -44,9 +46,23 @@ static int64_t cost_of(int64_t products) {
 }
 
 /* The pixels of a block: so many that the places of their samples have room. */
-static int64_t most_rows(int64_t samples) {
+static int64_t rows_of(int64_t most, int64_t samples) {
   const int64_t each = samples * (int64_t)sizeof(struct dcn_places);
-  return mluop_max(1, mluop_min(MOST_ROWS, PLACE_BYTES / mluop_div_up(each, DCN_LANES)));
+  return mluop_max(1, mluop_min(most, PLACE_BYTES / mluop_div_up(each, DCN_LANES)));
+}
+
+/* So many groups that their columns and outputs have room in a block. */
+static int64_t merged_groups(const struct dcn_shape *s) {
+  const int64_t width = mluop_max(dcn_columns(s) + 1, dcn_group_outputs(s));
+  int64_t merged = 1;
+  while (s->groups % (2 * merged) == 0 && 2 * merged * width <= PRODUCT_DEPTH) merged *= 2;
+  return merged;
+}
+
+/* The taps of a block of columns, at most. */
+static int64_t taps_of_depth(const struct dcn_args *args) {
+  const struct dcn_shape *s = &args->shape;
+  return mluop_min(dcn_taps(s), args->plan.depth / dcn_group_channels(s) + 2);
 }
 
 /* Cuts images into blocks of so many pixels at most; for some threads, so that the one with the
@@ -73,24 +89,30 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
-  args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
-  cut_pixels(s, most_rows(dcn_depth_samples(args)), mluop_num_threads(handle), &args->plan);
+  args->plan.outputs = mluop_min(outputs, cut(outputs, MOST_OUTPUTS, 32));
+  args->plan.merged = merged_groups(s);
+  args->plan.taps = dcn_taps(s);
+  if (dcn_most_samples(args, dcn_taps(s), dcn_block_channels(args)) > MOST_SAMPLES) {
+    args->plan.taps = taps_of_depth(args);
+  }
+  const int64_t samples = dcn_most_samples(args, args->plan.taps, dcn_block_channels(args));
+  cut_pixels(s, rows_of(FORWARD_ROWS, samples), mluop_num_threads(handle), &args->plan);
   struct mluop_arena arena = {NULL, 0};
   dcn_block_memory(args, &arena);
-  const int64_t blocks = s->groups * mluop_div_up(outputs, args->plan.outputs);
+  const int64_t blocks = s->groups / args->plan.merged * mluop_div_up(outputs, args->plan.outputs);
   const int64_t depths = mluop_div_up(columns, args->plan.depth);
-  const struct mluop_job pack = {
-      .kernel = dcn_pack_forward[handle->isa],
-      .args = args,
-      .count = blocks * depths,
-      .grain = mluop_grain(args->plan.depth * args->plan.outputs * MLUOP_NANOSECOND)};
-  struct mluop_job job = {
-      .kernel = dcn_forward[handle->isa],
-      .args = args,
-      .count = s->N * args->plan.blocks * blocks,
-      .grain = mluop_grain(cost_of(dcn_rows(args) * columns * args->plan.outputs)),
-      .schedule = MLUOP_STEAL,
-      .scratch_bytes = arena.used};
+  const struct mluop_job pack = {.kernel = dcn_pack_forward[handle->isa],
+                                 .args = args,
+                                 .count = blocks * depths,
+                                 .grain = mluop_grain(args->plan.merged * args->plan.depth *
+                                                      args->plan.outputs * MLUOP_NANOSECOND)};
+  struct mluop_job job = {.kernel = dcn_forward[handle->isa],
+                          .args = args,
+                          .count = s->N * args->plan.blocks * blocks,
+                          .grain = mluop_grain(cost_of(dcn_rows(args) * columns *
+                                                       args->plan.merged * args->plan.outputs)),
+                          .schedule = MLUOP_STEAL,
+                          .scratch_bytes = arena.used};
   args->filter = mluop_reserve(handle, packed_bytes(s), &job);
   if (args->filter == NULL) return false;
   mluop_parallel_for(handle, &pack);
@@ -111,10 +133,12 @@ static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   struct dcn_plan *plan = &args->plan;
   plan->depth = cut(dcn_group_outputs(s), PRODUCT_DEPTH, 16);
-  plan->unit = mluop_min(dcn_group_channels(s), UNIT);
-  plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (MOST_ROWS * plan->unit)));
-  const int64_t rows = mluop_min(most_rows(dcn_most_samples(args, plan->taps, plan->unit)),
-                                 mluop_max(1, PARTIAL_BYTES / partial_bytes(args, 1)));
+  plan->merged = merged_groups(s);
+  plan->unit = plan->merged > 1 ? dcn_block_channels(args) : mluop_min(dcn_group_channels(s), UNIT);
+  plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (BACKWARD_ROWS * plan->unit)));
+  const int64_t rows =
+      mluop_min(rows_of(BACKWARD_ROWS, dcn_most_samples(args, plan->taps, plan->unit)),
+                mluop_max(1, PARTIAL_BYTES / partial_bytes(args, 1)));
   cut_pixels(s, rows, 1, plan);
   const int64_t threads = mluop_num_threads(handle);
   plan->wave_images = mluop_min(s->N, threads);
@@ -193,23 +217,27 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
-  args->plan.outputs = cut(outputs, MOST_OUTPUTS, 32);
+  args->plan.outputs = mluop_min(outputs, cut(outputs, MOST_OUTPUTS, 32));
+  args->plan.merged = merged_groups(s);
   args->plan.unit = FINISH_OUTPUTS;
-  cut_pixels(s, most_rows(dcn_depth_samples(args)), 1, &args->plan);
+  args->plan.taps = taps_of_depth(args);
+  const int64_t samples = dcn_most_samples(args, args->plan.taps, dcn_block_channels(args));
+  cut_pixels(s, rows_of(BACKWARD_ROWS, samples), 1, &args->plan);
   const int64_t part_bytes = s->co * (columns + 1) * (int64_t)sizeof(float);
-  const int64_t blocks = s->groups * mluop_div_up(columns, args->plan.depth) *
+  const int64_t blocks = s->groups / args->plan.merged * mluop_div_up(columns, args->plan.depth) *
                          mluop_div_up(outputs, args->plan.outputs);
   args->plan.parts = mluop_min(mluop_div_up(LEAST_ITEMS, blocks), 2 + PART_BYTES / part_bytes);
   args->plan.parts = mluop_min(args->plan.parts, s->N * args->plan.blocks);
   struct mluop_arena arena = {NULL, 0};
   dcn_block_memory(args, &arena);
-  struct mluop_job job = {.kernel = dcn_backward_weight[handle->isa],
-                          .args = args,
-                          .count = args->plan.parts * blocks,
-                          .grain = mluop_grain(cost_of(s->N * s->ho * s->wo / args->plan.parts *
-                                                       args->plan.depth * outputs)),
-                          .schedule = MLUOP_STEAL,
-                          .scratch_bytes = arena.used};
+  struct mluop_job job = {
+      .kernel = dcn_backward_weight[handle->isa],
+      .args = args,
+      .count = args->plan.parts * blocks,
+      .grain = mluop_grain(cost_of(s->N * s->ho * s->wo / args->plan.parts * args->plan.merged *
+                                   args->plan.depth * outputs)),
+      .schedule = MLUOP_STEAL,
+      .scratch_bytes = arena.used};
   const struct mluop_job finish = {
       .kernel = dcn_finish_weight[handle->isa],
       .args = args,

@@ -4,38 +4,42 @@
 
 #include "families/dcn/job.h"
 
-/* Backward data: a unit is some channels of a group of the convolution, and a strip some rows of a
-   map. One thread adds everything to a unit of a strip, from the first pixel to the last. So every
-   gradient is summed in the same order by any number of threads. */
+/* Backward data: a unit is some channels of a group of the convolution, or merged groups, and a
+   strip some rows of a map. One thread adds everything to a unit of a strip, from the first pixel
+   to the last. So every gradient is summed in the same order by any number of threads. */
 
 struct dcn_unit {
-  int64_t index, group;
-  int64_t first, channels; /* of all; where the group begins: */
-  int64_t base;
+  int64_t index;
+  int64_t first, channels; /* of all */
 };
 
 static inline int64_t dcn_units_of_group(const struct dcn_args *a) {
-  return dcn_blocks(dcn_group_channels(&a->shape), a->plan.unit);
+  return dcn_blocks(dcn_block_channels(a), a->plan.unit);
 }
 
 static inline int64_t dcn_units(const struct dcn_args *a) {
-  return a->shape.groups * dcn_units_of_group(a);
+  return a->shape.groups / a->plan.merged * dcn_units_of_group(a);
 }
 
 static inline struct dcn_unit dcn_unit(const struct dcn_args *a, int64_t index) {
-  const int64_t units = dcn_units_of_group(a), channels = dcn_group_channels(&a->shape);
-  const int64_t group = index / units, first = (index - group * units) * a->plan.unit;
-  return (struct dcn_unit){.index = index,
-                           .group = group,
-                           .first = group * channels + first,
-                           .channels = dcn_least(a->plan.unit, channels - first),
-                           .base = group * channels};
+  const int64_t units = dcn_units_of_group(a), channels = dcn_block_channels(a);
+  const int64_t first = index % units * a->plan.unit;
+  return (struct dcn_unit){index, index / units * channels + first,
+                           dcn_least(a->plan.unit, channels - first)};
+}
+
+/* What group g of those merged has of a unit: a unit without merged groups is that of its only
+   one. */
+static inline struct dcn_unit dcn_unit_in(const struct dcn_args *a, const struct dcn_unit *unit,
+                                          int64_t g) {
+  const int64_t channels = unit->channels / a->plan.merged;
+  return (struct dcn_unit){unit->index, unit->first + g * channels, channels};
 }
 
 /* The unit of a channel. */
 static inline int64_t dcn_unit_of(const struct dcn_args *a, int64_t channel) {
-  const int64_t channels = dcn_group_channels(&a->shape), group = channel / channels;
-  return group * dcn_units_of_group(a) + (channel - group * channels) / a->plan.unit;
+  const int64_t channels = dcn_block_channels(a);
+  return channel / channels * dcn_units_of_group(a) + channel % channels / a->plan.unit;
 }
 
 /* A strip: elements of an image of the map. */
