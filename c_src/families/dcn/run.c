@@ -7,7 +7,7 @@
 enum {
   FORWARD_ROWS = 240, /* pixels of a block, at most */
   BACKWARD_ROWS = 192,
-  MOST_SAMPLES = 120,  /* of a pixel, where all are placed at a time */
+  MOST_SAMPLES = 24,   /* of a pixel, where all are placed at a time */
   MOST_WIDTH = 48,     /* of a band, so that what its neighbours sample stays in the cache */
   BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
   CUTS = 8,            /* sizes that are looked at */
