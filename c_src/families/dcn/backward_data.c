@@ -8,27 +8,27 @@
 
 /* ------------------------------------------------------------------------- pixels of a block */
 
-/* Whether one of so many samples has a corner in a strip. */
+/* Whether one of so many samples has a corner in a slab. */
 static int reaches(const struct dcn_samples *b, size_t at, size_t count,
-                   const struct dcn_strip *strip) {
+                   const struct dcn_slab *slab) {
   for (size_t end = at + count; at < end; at++) {
     for (int k = 0; k < 4; k++) {
       const int64_t corner = b->places[at / DCN_LANES].at[k][at % DCN_LANES];
-      if (corner >= strip->begin && corner < strip->end) return 1;
+      if (corner >= slab->begin && corner < slab->end) return 1;
     }
   }
   return 0;
 }
 
-/* Finds the pixels of a block that a strip needs: all that are at home there, else those that reach
+/* Finds the pixels of a block that a slab needs: all that are at home there, else those that reach
    it. Returns how many. */
-static int64_t choose_pixels(const struct dcn_samples *b, const struct dcn_strip *strip, int home,
+static int64_t choose_pixels(const struct dcn_samples *b, const struct dcn_slab *slab, int home,
                              int32_t *chosen) {
   const size_t each = (size_t)(b->range.taps * b->range.groups);
   int64_t count = 0;
   for (int32_t r = 0; r < b->range.pixels.count; r++) {
     chosen[count] = r;
-    count += home || reaches(b, (size_t)r * each, each, strip);
+    count += home || reaches(b, (size_t)r * each, each, slab);
   }
   return count;
 }
@@ -37,18 +37,18 @@ static int64_t choose_pixels(const struct dcn_samples *b, const struct dcn_strip
 
 /* What a sample adds to grad_input, and what its coordinates are needed for. */
 struct scatter {
-  float *to[4]; /* nowhere for a corner outside of the strip or of weight 0 */
+  float *to[4]; /* nowhere for a corner outside of the slab or of weight 0 */
   vf weight[4]; /* with the mask */
   vf ly, lx, hy, hx;
 };
 
 MLUOP_INLINE struct scatter scatter_at(const struct dcn_places *p, size_t lane,
-                                       const struct dcn_strip *strip, float *map, float *nowhere) {
+                                       const struct dcn_slab *slab, float *map, float *nowhere) {
   struct scatter scatter;
   for (int k = 0; k < 4; k++) {
     const int64_t at = p->at[k][lane];
     const float weight = p->weight[k][lane];
-    scatter.to[k] = at < strip->begin || at >= strip->end || weight == 0.0f ? nowhere : map + at;
+    scatter.to[k] = at < slab->begin || at >= slab->end || weight == 0.0f ? nowhere : map + at;
     scatter.weight[k] = vf_set(weight * p->mask[lane]);
   }
   scatter.ly = vf_set(p->ly[lane]);
@@ -101,7 +101,7 @@ static int is_outside(const struct dcn_places *p, size_t lane) {
   return (p->at[0][lane] & p->at[1][lane] & p->at[2][lane] & p->at[3][lane]) < 0;
 }
 
-/* Where the sums of a block of pixels go: only those of the strip where it is at home. */
+/* Where the sums of a block of pixels go: only those of the slab where it is at home. */
 struct sums {
   float *first;        /* of the first pixel, tap and deformable group */
   int64_t pixel, pair; /* from one to the next */
@@ -109,9 +109,9 @@ struct sums {
 };
 
 /* Of `count` chosen pixels of a block. `from` and `to` are the images of input and grad_input. */
-MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count,
-                           const struct dcn_strip *strip, const struct sums *sums, int64_t columns,
-                           const void *from, float *to, struct dcn_data_memory *m, int is_half) {
+MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count, const struct dcn_slab *slab,
+                           const struct sums *sums, int64_t columns, const void *from, float *to,
+                           struct dcn_data_memory *m, int is_half) {
   const struct dcn_piece *const end = b->pieces + b->piece_count;
   const float *grads = m->columns;
   for (int64_t row = 0; row < count; row++, grads += columns) {
@@ -125,11 +125,11 @@ MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count,
       float unused[3], *partial = sums->home ? sum + group * sums->pair : unused;
       if (++group == b->range.groups) group = 0, sum += 3;
       partial[0] = partial[1] = partial[2] = 0.0f;
-      if (sums->home ? is_outside(places, lane) : !reaches(b, at, 1, strip)) continue;
+      if (sums->home ? is_outside(places, lane) : !reaches(b, at, 1, slab)) continue;
       const struct dcn_sample sample =
           dcn_sample_at(places, lane, mluop_at(from, piece->channel, is_half), is_half);
       const struct scatter scatter =
-          scatter_at(places, lane, strip, to + piece->channel, m->nowhere);
+          scatter_at(places, lane, slab, to + piece->channel, m->nowhere);
       add_sample(&sample, &scatter, places->mask[lane], grads + piece->column, piece->count,
                  partial, is_half);
     }
@@ -138,84 +138,84 @@ MLUOP_INLINE void add_rows(const struct dcn_samples *b, int64_t count,
 
 /* ------------------------------------------------------------------------------------- kernels */
 
-static void clear(const struct dcn_args *a, const struct dcn_unit *unit,
-                  const struct dcn_strip *strip, int64_t map) {
-  for (int64_t at = strip->begin; at < strip->end; at += a->shape.C) {
-    memset(a->sums + map + at + unit->first, 0, (size_t)unit->channels * sizeof(float));
+static void clear(const struct dcn_args *a, const struct dcn_slice *slice,
+                  const struct dcn_slab *slab, int64_t map) {
+  for (int64_t at = slab->begin; at < slab->end; at += a->shape.C) {
+    memset(a->sums + map + at + slice->first, 0, (size_t)slice->channels * sizeof(float));
   }
 }
 
-static void store_halves(const struct dcn_args *a, const struct dcn_unit *unit,
-                         const struct dcn_strip *strip, int64_t map) {
-  for (int64_t at = strip->begin; at < strip->end; at += a->shape.C) {
-    const int64_t first = map + at + unit->first;
-    dcn_narrow(a->data.grad_input, first, a->sums + first, unit->channels, 1);
+static void store_halves(const struct dcn_args *a, const struct dcn_slice *slice,
+                         const struct dcn_slab *slab, int64_t map) {
+  for (int64_t at = slab->begin; at < slab->end; at += a->shape.C) {
+    const int64_t first = map + at + slice->first;
+    dcn_narrow(a->data.grad_input, first, a->sums + first, slice->channels, 1);
   }
 }
 
 /* A block of pixels: first the gradients of its columns, then what follows from them. */
-static void block_of_pixels(const struct dcn_args *a, const struct dcn_unit *unit,
-                            const struct dcn_strip *strip, int64_t image, int64_t block,
+static void block_of_pixels(const struct dcn_args *a, const struct dcn_slice *slice,
+                            const struct dcn_slab *slab, int64_t image, int64_t block,
                             struct dcn_data_memory *m) {
   const struct dcn_shape *s = &a->shape;
   const struct dcn_pixels pixels = dcn_pixels(a, image * a->plan.blocks + block);
   const int64_t map = image * s->H * s->W * s->C;
   struct dcn_samples *const b = &m->samples;
-  struct sums sums = {.pixel = dcn_taps(s) * 3, .home = dcn_is_home(a, &pixels, strip)};
+  struct sums sums = {.pixel = dcn_taps(s) * 3, .home = dcn_is_home(a, &pixels, slab)};
   for (int64_t tap = 0; tap < dcn_taps(s); tap += a->plan.taps) {
     const struct dcn_some_taps taps = dcn_taps_from(a, tap);
-    const int64_t columns = taps.count * unit->channels;
-    b->range = dcn_range(a, &pixels, unit->first, unit->channels, tap * unit->channels, columns);
+    const int64_t columns = taps.count * slice->channels;
+    b->range = dcn_range(a, &pixels, slice->first, slice->channels, tap * slice->channels, columns);
     dcn_place_samples(a, &b->range, b->places);
-    dcn_set_pieces(s, unit->first, unit->channels, tap * unit->channels, columns, b);
-    const int64_t count = choose_pixels(b, strip, sums.home, m->chosen);
+    dcn_set_pieces(s, slice->first, slice->channels, tap * slice->channels, columns, b);
+    const int64_t count = choose_pixels(b, slab, sums.home, m->chosen);
     if (count == 0) continue;
-    MLUOP_VARIANT(dcn_column_gradients)(a, unit, taps, &pixels, count, m);
-    sums.first = dcn_partials(a, image, block, unit->index + b->range.group) + tap * 3;
+    MLUOP_VARIANT(dcn_column_gradients)(a, slice, taps, &pixels, count, m);
+    sums.first = dcn_partials(a, image, block, slice->index + b->range.group) + tap * 3;
     sums.pair =
-        dcn_partials(a, image, block, unit->index + b->range.group + 1) + tap * 3 - sums.first;
+        dcn_partials(a, image, block, slice->index + b->range.group + 1) + tap * 3 - sums.first;
     if (s->is_half) {
-      add_rows(b, count, strip, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m,
+      add_rows(b, count, slab, &sums, columns, mluop_at(a->data.input, map, 1), a->sums + map, m,
                1);
     } else {
-      add_rows(b, count, strip, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m,
+      add_rows(b, count, slab, &sums, columns, mluop_at(a->data.input, map, 0), a->sums + map, m,
                0);
     }
   }
 }
 
-/* Item: a unit of a strip of an image of the wave. */
+/* Item: a slice of a slab of an image of the wave. */
 void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t end,
                                       void *scratch) {
   const struct dcn_args *a = vargs;
   const struct dcn_wave *wave = &a->wave;
   struct mluop_arena arena = {scratch, 0};
   struct dcn_data_memory m = dcn_data_memory(a, &arena);
-  memset(m.nowhere, 0, (size_t)a->plan.unit * sizeof(float));
+  memset(m.nowhere, 0, (size_t)a->plan.slice * sizeof(float));
   for (int64_t item = begin; item < end; item++) {
-    const struct dcn_unit unit = dcn_unit(a, item % dcn_units(a));
-    const int64_t rest = item / dcn_units(a);
-    const struct dcn_strip strip = dcn_strip(a, rest % a->plan.strips);
-    const int64_t image = wave->image + rest / a->plan.strips;
+    const struct dcn_slice slice = dcn_slice(a, item % dcn_slices(a));
+    const int64_t rest = item / dcn_slices(a);
+    const struct dcn_slab slab = dcn_slab(a, rest % a->plan.slabs);
+    const int64_t image = wave->image + rest / a->plan.slabs;
     const int64_t map = image * a->shape.H * a->shape.W * a->shape.C;
-    if (wave->begin == 0) clear(a, &unit, &strip, map);
+    if (wave->begin == 0) clear(a, &slice, &slab, map);
     for (int64_t i = wave->begin; i < wave->end && !mluop_interrupted(a->interrupt); i++) {
-      block_of_pixels(a, &unit, &strip, image, i, &m);
+      block_of_pixels(a, &slice, &slab, image, i, &m);
     }
     const int last = wave->end == a->plan.blocks;
-    if (last && a->shape.is_half) store_halves(a, &unit, &strip, map);
+    if (last && a->shape.is_half) store_halves(a, &slice, &slab, map);
   }
 }
 
-/* Adds up what the units have for a deformable group of a block of pixels, and stores it. */
+/* Adds up what the slices have for a deformable group of a block of pixels, and stores it. */
 static void finish_group(const struct dcn_args *a, int64_t image, int64_t block, int64_t d) {
   const struct dcn_shape *s = &a->shape;
   const int64_t taps = dcn_taps(s), shared = s->C / s->deformable_groups;
-  const int64_t first = dcn_unit_of(a, d * shared), last = dcn_unit_of(a, (d + 1) * shared - 1);
+  const int64_t first = dcn_slice_of(a, d * shared), last = dcn_slice_of(a, (d + 1) * shared - 1);
   const struct dcn_pixels pixels = dcn_pixels(a, image * a->plan.blocks + block);
   float *sum = dcn_partials(a, image, block, first + d);
-  for (int64_t unit = first + 1; unit <= last; unit++) {
-    const float *more = dcn_partials(a, image, block, unit + d);
+  for (int64_t slice = first + 1; slice <= last; slice++) {
+    const float *more = dcn_partials(a, image, block, slice + d);
     for (int64_t i = 0; i < pixels.count * taps * 3; i++) sum[i] += more[i];
   }
   struct dcn_pixel pixel = dcn_first_pixel(a, &pixels);

@@ -38,14 +38,14 @@ static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t 
   for (int64_t i = first; i < end && !mluop_interrupted(a->interrupt); i++, p.add = 1) {
     block->pixels = dcn_pixels(a, i);
     p.depth = block->pixels.count;
-    MLUOP_VARIANT(dcn_sample)(a, block, &m->samples, m->tile);
+    MLUOP_VARIANT(dcn_sample)(a, block, &m->samples, m->matrix);
     for (int64_t g = block->group; g < block->group + a->plan.merged; g++) {
-      float *const tile = m->tile + (g - block->group) * dcn_group_stride(a);
+      float *const matrix = m->matrix + (g - block->group) * dcn_group_stride(a);
       pack_grads(a, block, g * all + output, count, m->outputs);
       for (int64_t r = 0; with_bias && r < p.depth; r++) {
-        tile[r * PRODUCT_STRIDE + block->depth] = 1.0f;
+        matrix[r * PRODUCT_STRIDE + block->depth] = 1.0f;
       }
-      p.a = tile;
+      p.a = matrix;
       p.b = m->outputs;
       p.c = sums_at(a, part, g, block->begin) + output;
       product_of_columns(&p);
@@ -90,12 +90,12 @@ void MLUOP_VARIANT(dcn_finish_weight)(const void *vargs, int64_t begin, int64_t 
   const struct dcn_args *a = vargs;
   const struct dcn_shape *s = &a->shape;
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
-  const int64_t blocks = dcn_blocks(outputs, a->plan.unit);
+  const int64_t blocks = dcn_blocks(outputs, a->plan.finish);
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const int64_t group = item / blocks, block = item % blocks * a->plan.unit;
-    for (int64_t o = block; o < dcn_least(outputs, block + a->plan.unit); o += VL) {
-      const int64_t count = dcn_least(VL, dcn_least(outputs, block + a->plan.unit) - o);
+    const int64_t group = item / blocks, block = item % blocks * a->plan.finish;
+    for (int64_t o = block; o < dcn_least(outputs, block + a->plan.finish); o += VL) {
+      const int64_t count = dcn_least(VL, dcn_least(outputs, block + a->plan.finish) - o);
       const int64_t row = group * outputs + o;
       for (int64_t k = 0; k < columns; k += VL) {
         const int64_t length = dcn_least(VL, columns - k);

@@ -7,25 +7,25 @@
 #include "families/dcn/kernels.h"
 #include "shared/product.h"
 
-/* The filters of a unit stand together: for some taps after the others, for some outputs after the
+/* The filters of a slice stand together: for some taps after the others, for some outputs after the
    others, the panels of that product. */
-static float *packed_at(const struct dcn_args *a, const struct dcn_unit *unit,
+static float *packed_at(const struct dcn_args *a, const struct dcn_slice *slice,
                         struct dcn_some_taps taps, int64_t output) {
   const int64_t outputs = dcn_group_outputs(&a->shape);
-  return a->filter + outputs * dcn_taps(&a->shape) * unit->first +
-         (outputs * taps.first + output * taps.count) * unit->channels;
+  return a->filter + outputs * dcn_taps(&a->shape) * slice->first +
+         (outputs * taps.first + output * taps.count) * slice->channels;
 }
 
 /* Columns [j, j + width) of a panel, `depth` outputs from `output` on. */
-static void pack_panel(const struct dcn_args *a, const struct dcn_unit *unit,
+static void pack_panel(const struct dcn_args *a, const struct dcn_slice *slice,
                        struct dcn_some_taps taps, int64_t j, int64_t width, int64_t output,
                        int64_t depth, float *to) {
   const struct dcn_shape *s = &a->shape;
   const int64_t columns = dcn_columns(s), channels = dcn_group_channels(s);
-  const int64_t group = unit->first / channels, first = unit->first % channels;
+  const int64_t group = slice->first / channels, first = slice->first % channels;
   for (int64_t x = 0, count; x < width; x += count) {
-    const int64_t tap = (j + x) / unit->channels, c = (j + x) % unit->channels;
-    count = dcn_least(width - x, unit->channels - c);
+    const int64_t tap = (j + x) / slice->channels, c = (j + x) % slice->channels;
+    count = dcn_least(width - x, slice->channels - c);
     const int64_t at = (group * dcn_group_outputs(s) + output) * columns +
                        (taps.first + tap) * channels + first + c;
     for (int64_t o = 0; o < depth; o++) {
@@ -34,40 +34,40 @@ static void pack_panel(const struct dcn_args *a, const struct dcn_unit *unit,
   }
 }
 
-/* Some taps of a unit, all of one group. */
-static void pack_taps(const struct dcn_args *a, const struct dcn_unit *unit,
+/* Some taps of a slice, all of one group. */
+static void pack_taps(const struct dcn_args *a, const struct dcn_slice *slice,
                       struct dcn_some_taps taps) {
-  const int64_t columns = taps.count * unit->channels, outputs = dcn_group_outputs(&a->shape);
+  const int64_t columns = taps.count * slice->channels, outputs = dcn_group_outputs(&a->shape);
   for (int64_t o = 0; o < outputs; o += a->plan.depth) {
     const int64_t depth = dcn_least(a->plan.depth, outputs - o);
-    float *to = packed_at(a, unit, taps, o);
+    float *to = packed_at(a, slice, taps, o);
     for (int64_t j = 0; j < columns; j += PRODUCT_COLUMNS) {
-      pack_panel(a, unit, taps, j, dcn_least(PRODUCT_COLUMNS, columns - j), o, depth,
+      pack_panel(a, slice, taps, j, dcn_least(PRODUCT_COLUMNS, columns - j), o, depth,
                  to + j * depth);
     }
   }
 }
 
-/* Item: some taps of a unit. */
+/* Item: some taps of a slice. */
 void MLUOP_VARIANT(dcn_pack_data)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct dcn_args *a = vargs;
   const int64_t blocks = dcn_blocks(dcn_taps(&a->shape), a->plan.taps);
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const struct dcn_unit unit = dcn_unit(a, item / blocks);
+    const struct dcn_slice slice = dcn_slice(a, item / blocks);
     const struct dcn_some_taps taps = dcn_taps_from(a, item % blocks * a->plan.taps);
     for (int64_t g = 0; g < a->plan.merged; g++) {
-      const struct dcn_unit part = dcn_unit_in(a, &unit, g);
+      const struct dcn_slice part = dcn_slice_in(a, &slice, g);
       pack_taps(a, &part, taps);
     }
   }
 }
 
 /* Rows of merged groups, each with some taps: tap by tap instead. */
-static void join_groups(const struct dcn_args *a, const struct dcn_unit *unit, int64_t taps,
+static void join_groups(const struct dcn_args *a, const struct dcn_slice *slice, int64_t taps,
                         int64_t count, float *row) {
   float copy[PRODUCT_STRIDE];
-  const int64_t all = unit->channels, channels = all / a->plan.merged, width = taps * all;
+  const int64_t all = slice->channels, channels = all / a->plan.merged, width = taps * all;
   for (; count > 0; count--, row += width) {
     memcpy(copy, row, (size_t)width * sizeof(float));
     for (int64_t c = 0; c < all; c++) {
@@ -91,23 +91,23 @@ static void load_grads(const struct dcn_args *a, const struct dcn_pixels *pixels
   }
 }
 
-void MLUOP_VARIANT(dcn_column_gradients)(const struct dcn_args *a, const struct dcn_unit *unit,
+void MLUOP_VARIANT(dcn_column_gradients)(const struct dcn_args *a, const struct dcn_slice *slice,
                                          struct dcn_some_taps taps, const struct dcn_pixels *pixels,
                                          int64_t count, const struct dcn_data_memory *m) {
   const int64_t outputs = dcn_group_outputs(&a->shape), merged = a->plan.merged;
-  const int64_t group = unit->first / dcn_group_channels(&a->shape);
-  const int64_t width = taps.count * unit->channels;
+  const int64_t group = slice->first / dcn_group_channels(&a->shape);
+  const int64_t width = taps.count * slice->channels;
   struct product p = {.rows = count, .columns = width / merged, .c_stride = width};
   for (int64_t o = 0; o < outputs; o += a->plan.depth, p.add = 1) {
     p.depth = dcn_least(a->plan.depth, outputs - o);
     load_grads(a, pixels, group * outputs + o, merged * p.depth, count, m);
     for (int64_t g = 0; g < merged; g++) {
-      const struct dcn_unit part = dcn_unit_in(a, unit, g);
+      const struct dcn_slice part = dcn_slice_in(a, slice, g);
       p.a = m->grads + g * outputs;
       p.b = packed_at(a, &part, taps, o);
       p.c = m->columns + g * p.columns;
       product_of_rows(&p);
     }
   }
-  if (merged > 1) join_groups(a, unit, taps.count, count, m->columns);
+  if (merged > 1) join_groups(a, slice, taps.count, count, m->columns);
 }

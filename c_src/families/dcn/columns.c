@@ -35,26 +35,26 @@ MLUOP_INLINE void fetch(const struct dcn_places *places, size_t number, const vo
   }
 }
 
-/* A row of merged groups, tap by tap: group by group in the tile. */
-static void part_groups(const struct dcn_args *a, const float *row, float *tile) {
+/* A row of merged groups, tap by tap: group by group in the matrix. */
+static void part_groups(const struct dcn_args *a, const float *row, float *matrix) {
   const int64_t channels = dcn_group_channels(&a->shape), taps = dcn_taps(&a->shape);
   const int64_t all = dcn_block_channels(a);
   for (int64_t c = 0; c < all; c++) {
-    float *to = tile + c / channels * dcn_group_stride(a) + c % channels;
+    float *to = matrix + c / channels * dcn_group_stride(a) + c % channels;
     for (int64_t t = 0; t < taps; t++) to[t * channels] = row[t * all + c];
   }
 }
 
 /* The rows of all pixels. `map` is their image. */
 MLUOP_INLINE void sample_rows(const struct dcn_args *a, const struct dcn_samples b, const void *map,
-                              int64_t width, float *tile, int is_half) {
+                              int64_t width, float *matrix, int is_half) {
   const struct dcn_piece *const end = b.pieces + b.piece_count;
   const int64_t rows = b.range.pixels.count, merged = a->plan.merged;
   const size_t each = (size_t)(b.range.taps * b.range.groups);
   float row[PRODUCT_STRIDE];
   size_t at = 0;
-  for (int64_t r = 0; r < rows; r++, at += each, tile += PRODUCT_STRIDE) {
-    float *const to = merged > 1 ? row : tile;
+  for (int64_t r = 0; r < rows; r++, at += each, matrix += PRODUCT_STRIDE) {
+    float *const to = merged > 1 ? row : matrix;
     const size_t later = r + DCN_AHEAD < rows ? DCN_AHEAD * each : 0;
     for (const struct dcn_piece *piece = b.pieces; piece < end; piece++) {
       const size_t number = at + (size_t)piece->sample, lane = number % DCN_LANES;
@@ -65,13 +65,13 @@ MLUOP_INLINE void sample_rows(const struct dcn_args *a, const struct dcn_samples
       sample_channels(&sample, vf_set(places->mask[lane]), piece->count, to + piece->column,
                       is_half);
     }
-    if (merged > 1) part_groups(a, row, tile);
-    memset(tile + width, 0, PRODUCT_WHOLE_ROWS * sizeof(float));
+    if (merged > 1) part_groups(a, row, matrix);
+    memset(matrix + width, 0, PRODUCT_WHOLE_ROWS * sizeof(float));
   }
 }
 
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
-                               struct dcn_samples *b, float *tile) {
+                               struct dcn_samples *b, float *matrix) {
   const struct dcn_shape *s = &a->shape;
   const int64_t channels = dcn_block_channels(a), rows = block->pixels.count;
   const int64_t first = block->group * dcn_group_channels(s);
@@ -85,11 +85,11 @@ void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block 
   }
   dcn_set_pieces(s, first, channels, begin, depth, b);
   if (s->is_half) {
-    sample_rows(a, *b, mluop_at(a->data.input, map, 1), width, tile, 1);
+    sample_rows(a, *b, mluop_at(a->data.input, map, 1), width, matrix, 1);
   } else {
-    sample_rows(a, *b, mluop_at(a->data.input, map, 0), width, tile, 0);
+    sample_rows(a, *b, mluop_at(a->data.input, map, 0), width, matrix, 0);
   }
   for (int64_t r = rows; r < dcn_whole_rows(rows); r++) {
-    memset(tile + r * PRODUCT_STRIDE, 0, (size_t)(width + PRODUCT_WHOLE_ROWS) * sizeof(float));
+    memset(matrix + r * PRODUCT_STRIDE, 0, (size_t)(width + PRODUCT_WHOLE_ROWS) * sizeof(float));
   }
 }

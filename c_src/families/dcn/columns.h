@@ -12,10 +12,10 @@ struct dcn_block {
   int64_t begin, depth; /* columns of each */
 };
 
-/* Samples a block into the rows of a tile, with zeros behind the last row and the last column where
-   a product reads on. */
+/* Samples a block into the rows of a matrix, with zeros behind the last row and the last column
+   where a product reads on. */
 void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block *block,
-                               struct dcn_samples *samples, float *tile);
+                               struct dcn_samples *samples, float *matrix);
 
 /* `count` elements from `at` on, as floats, and back. */
 MLUOP_INLINE void dcn_widen(float *to, const void *from, int64_t at, int64_t count, int is_half) {

@@ -74,10 +74,10 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
     begin_sums(a, &o, &p);
     for (; block.begin < columns; block.begin += block.depth, p.add = 1) {
       block.depth = p.depth = dcn_least(a->plan.depth, columns - block.begin);
-      MLUOP_VARIANT(dcn_sample)(a, &block, &m.samples, m.tile);
+      MLUOP_VARIANT(dcn_sample)(a, &block, &m.samples, m.matrix);
       for (int64_t g = 0; g < a->plan.merged; g++) {
         const struct outputs of_group = outputs_in(&o, g);
-        p.a = m.tile + g * dcn_group_stride(a);
+        p.a = m.matrix + g * dcn_group_stride(a);
         p.b = packed_at(a, &of_group, block.begin);
         p.c = m.outputs + g * o.count;
         product_of_rows(&p);

@@ -32,10 +32,10 @@ struct dcn_plan {
   int64_t outputs; /* output channels of a block, of each group */
   int64_t merged;  /* groups of the convolution, so narrow that they are sampled together */
   int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
-  int64_t unit; /* backward data: the channels that one thread owns at a time; backward weight: the
-                   outputs of an item at the end */
-  int64_t taps; /* whose samples are placed at a time */
-  int64_t strips; /* backward data: of the map, from top to bottom (their number changes no bit) */
+  int64_t slice;   /* backward data: the channels that one thread owns at a time */
+  int64_t finish;  /* backward weight: the outputs of an item at the end */
+  int64_t taps;    /* whose samples are placed at a time */
+  int64_t slabs;   /* backward data: of the map, from top to bottom (their number changes no bit) */
   int64_t wave_images, wave_blocks;
 };
 
@@ -54,7 +54,7 @@ struct dcn_args {
   struct mluop_interrupt *interrupt;
   float *filter;   /* packed */
   float *sums;     /* backward weight: the sums of each part; half backward data: grad_input */
-  float *partials; /* backward data: of each unit and sample in the wave, three sums */
+  float *partials; /* backward data: of each slice and sample in the wave, three sums */
 };
 
 /* Extents that follow. */
@@ -70,7 +70,7 @@ static inline int64_t dcn_block_channels(const struct dcn_args *a) {
   return a->plan.merged * dcn_group_channels(&a->shape);
 }
 
-/* Columns of merged groups stand side by side in the rows of a tile, so far apart: there is one
+/* Columns of merged groups stand side by side in the rows of a matrix, so far apart: there is one
    more, for the bias. */
 static inline int64_t dcn_group_stride(const struct dcn_args *a) {
   return dcn_columns(&a->shape) + 1;
@@ -245,21 +245,21 @@ static inline struct dcn_samples dcn_samples(const struct dcn_args *a, int64_t c
 /* Of forward and of backward weight. */
 struct dcn_block_memory {
   struct dcn_samples samples;
-  float *tile;    /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
+  float *matrix;  /* columns of a block: a row for each pixel, PRODUCT_STRIDE apart */
   float *outputs; /* the results of a block; backward weight: grad_output of it, in panels */
 };
 
 static inline struct dcn_block_memory dcn_block_memory(const struct dcn_args *a,
                                                        struct mluop_arena *arena) {
   struct dcn_block_memory m = {.samples = dcn_samples(a, dcn_block_channels(a), arena)};
-  m.tile = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.matrix = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.outputs = mluop_take(arena, dcn_rows(a) * a->plan.merged * a->plan.outputs, sizeof(float));
   return m;
 }
 
 struct dcn_data_memory {
   struct dcn_samples samples;
-  float *grads; /* grad_output of a block, as a tile */
+  float *grads; /* grad_output of a block, as a matrix */
   float
       *columns; /* gradients of columns: a row for each pixel, the taps of the block side by side */
   float *nowhere;  /* gets what no pixel of the map gets */
@@ -268,11 +268,11 @@ struct dcn_data_memory {
 
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
-  const int64_t columns = a->plan.taps * a->plan.unit;
-  struct dcn_data_memory m = {.samples = dcn_samples(a, a->plan.unit, arena)};
+  const int64_t columns = a->plan.taps * a->plan.slice;
+  struct dcn_data_memory m = {.samples = dcn_samples(a, a->plan.slice, arena)};
   m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
-  m.nowhere = mluop_take(arena, a->plan.unit, sizeof(float));
+  m.nowhere = mluop_take(arena, a->plan.slice, sizeof(float));
   m.chosen = mluop_take(arena, dcn_rows(a), sizeof(int32_t));
   return m;
 }

@@ -2,7 +2,7 @@
 #include "families/dcn/run.h"
 
 #include "families/dcn/kernels.h"
-#include "families/dcn/units.h"
+#include "families/dcn/slices.h"
 
 enum {
   FORWARD_ROWS = 240, /* pixels of a block, at most */
@@ -18,9 +18,9 @@ enum {
      than this: two, or more as long as they take so many bytes. */
   LEAST_ITEMS = 16,
   PART_BYTES = 1 << 21,
-  FINISH_OUTPUTS = 32, /* whose sums are added up at a time */
-  UNIT = 128,          /* backward data: the channels of a unit */
-  STRIP_ROWS = 16,     /* at least: samples of the same pixels rarely lie in more than two strips */
+  FINISH_OUTPUTS = 32,  /* whose sums are added up at a time */
+  SLICE = 128,          /* backward data: the channels of a slice */
+  SLAB_ROWS = 16,       /* at least: samples of the same pixels rarely lie in more than two slabs */
   SAMPLE_PRODUCTS = 64, /* what the other gradients of a column cost */
   /* Of the sums of a wave, for each thread. */
   PARTIAL_BYTES = 1 << 21,
@@ -122,28 +122,29 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
 
 /* ---------------------------------------------------------------------------- backward data */
 
-/* The sums that all units have of the samples of a block of pixels. */
+/* The sums that all slices have of the samples of a block of pixels. */
 static int64_t partial_bytes(const struct dcn_args *args, int64_t rows) {
   return rows * dcn_pairs(args) * dcn_taps(&args->shape) * 3 * (int64_t)sizeof(float);
 }
 
-/* Waves: several images while there are more threads, else a part of one. Strips are for threads
-   that have no unit of their own. */
+/* Waves: several images while there are more threads, else a part of one. Slabs are for threads
+   that have no slice of their own. */
 static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   struct dcn_plan *plan = &args->plan;
   plan->depth = cut(dcn_group_outputs(s), PRODUCT_DEPTH, 16);
   plan->merged = merged_groups(s);
-  plan->unit = plan->merged > 1 ? dcn_block_channels(args) : mluop_min(dcn_group_channels(s), UNIT);
-  plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (BACKWARD_ROWS * plan->unit)));
+  plan->slice =
+      plan->merged > 1 ? dcn_block_channels(args) : mluop_min(dcn_group_channels(s), SLICE);
+  plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (BACKWARD_ROWS * plan->slice)));
   const int64_t rows =
-      mluop_min(rows_of(BACKWARD_ROWS, dcn_most_samples(args, plan->taps, plan->unit)),
+      mluop_min(rows_of(BACKWARD_ROWS, dcn_most_samples(args, plan->taps, plan->slice)),
                 mluop_max(1, PARTIAL_BYTES / partial_bytes(args, 1)));
   cut_pixels(s, rows, 1, plan);
   const int64_t threads = mluop_num_threads(handle);
   plan->wave_images = mluop_min(s->N, threads);
-  const int64_t strips = mluop_div_up(threads, plan->wave_images * dcn_units(args));
-  plan->strips = mluop_max(1, mluop_min(strips, s->H / STRIP_ROWS));
+  const int64_t slabs = mluop_div_up(threads, plan->wave_images * dcn_slices(args));
+  plan->slabs = mluop_max(1, mluop_min(slabs, s->H / SLAB_ROWS));
   const int64_t room =
       PARTIAL_BYTES * threads / (plan->wave_images * partial_bytes(args, dcn_rows(args)));
   plan->wave_blocks = mluop_min(args->plan.blocks, mluop_max(1, room));
@@ -176,17 +177,16 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   plan_backward_data(handle, args);
   const struct dcn_shape *s = &args->shape;
   const struct dcn_plan *plan = &args->plan;
-  const int64_t outputs = dcn_group_outputs(s), units = dcn_units(args);
-  const int64_t products = dcn_rows(args) * dcn_taps(s) * plan->unit * (outputs + SAMPLE_PRODUCTS);
+  const int64_t outputs = dcn_group_outputs(s), slices = dcn_slices(args);
+  const int64_t products = dcn_rows(args) * dcn_taps(s) * plan->slice * (outputs + SAMPLE_PRODUCTS);
   struct mluop_arena arena = {NULL, 0}, shared = {NULL, 0};
   dcn_data_memory(args, &arena);
-  struct mluop_job job = {
-      .kernel = dcn_backward_data[handle->isa],
-      .args = args,
-      .count = plan->wave_images * plan->strips * units,
-      .grain = mluop_grain(cost_of(plan->wave_blocks * products / plan->strips)),
-      .schedule = MLUOP_STEAL,
-      .scratch_bytes = arena.used};
+  struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
+                          .args = args,
+                          .count = plan->wave_images * plan->slabs * slices,
+                          .grain = mluop_grain(cost_of(plan->wave_blocks * products / plan->slabs)),
+                          .schedule = MLUOP_STEAL,
+                          .scratch_bytes = arena.used};
   take_shared(args, &shared);
   shared.memory = mluop_reserve(handle, shared.used, &job);
   if (shared.memory == NULL) return false;
@@ -195,15 +195,15 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct mluop_job pack = {
       .kernel = dcn_pack_data[handle->isa],
       .args = args,
-      .count = units * mluop_div_up(dcn_taps(s), plan->taps),
-      .grain = mluop_grain(plan->taps * plan->unit * outputs * MLUOP_NANOSECOND)};
+      .count = slices * mluop_div_up(dcn_taps(s), plan->taps),
+      .grain = mluop_grain(plan->taps * plan->slice * outputs * MLUOP_NANOSECOND)};
   struct mluop_job finish = {
       .kernel = dcn_finish_data[handle->isa],
       .args = args,
       .grain = mluop_grain(partial_bytes(args, dcn_rows(args)) / 4 * MLUOP_NANOSECOND)};
   mluop_parallel_for(handle, &pack);
   while (next_wave(args, &args->wave)) {
-    job.count = args->wave.images * plan->strips * units;
+    job.count = args->wave.images * plan->slabs * slices;
     finish.count = args->wave.images * (args->wave.end - args->wave.begin);
     mluop_parallel_for(handle, &job);
     mluop_parallel_for(handle, &finish);
@@ -219,7 +219,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
   args->plan.outputs = mluop_min(outputs, cut(outputs, MOST_OUTPUTS, 32));
   args->plan.merged = merged_groups(s);
-  args->plan.unit = FINISH_OUTPUTS;
+  args->plan.finish = FINISH_OUTPUTS;
   args->plan.taps = taps_of_depth(args);
   const int64_t samples = dcn_most_samples(args, args->plan.taps, dcn_block_channels(args));
   cut_pixels(s, rows_of(BACKWARD_ROWS, samples), 1, &args->plan);
@@ -241,8 +241,8 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   const struct mluop_job finish = {
       .kernel = dcn_finish_weight[handle->isa],
       .args = args,
-      .count = s->groups * mluop_div_up(outputs, args->plan.unit),
-      .grain = mluop_grain(args->plan.unit * columns * args->plan.parts * MLUOP_NANOSECOND)};
+      .count = s->groups * mluop_div_up(outputs, args->plan.finish),
+      .grain = mluop_grain(args->plan.finish * columns * args->plan.parts * MLUOP_NANOSECOND)};
   args->sums = mluop_reserve(handle, (size_t)(args->plan.parts * part_bytes), &job);
   if (args->sums == NULL) return false;
   mluop_parallel_for(handle, &job);
