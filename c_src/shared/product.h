@@ -129,13 +129,17 @@ MLUOP_INLINE void product_panels_(const struct product *p, int64_t row, int64_t 
   }
 }
 
+/* Functions of their own: inlined, what else a caller keeps in registers may push a sum to memory,
+   in the innermost loop. A kernel uses one of the two. */
+#define PRODUCT_FUNCTION static __attribute__((noinline, unused))
+
 /* Rows of A are PRODUCT_STRIDE apart. */
-static inline void product_of_rows(const struct product *p) {
+PRODUCT_FUNCTION void product_of_rows(const struct product *p) {
   product_panels_(p, PRODUCT_STRIDE, 1);
 }
 
 /* A is transposed: its columns are PRODUCT_STRIDE apart. */
-static inline void product_of_columns(const struct product *p) {
+PRODUCT_FUNCTION void product_of_columns(const struct product *p) {
   product_panels_(p, 1, PRODUCT_STRIDE);
 }
 

@@ -27,28 +27,39 @@ static void pack_grads(const struct dcn_args *a, const struct dcn_block *block, 
   }
 }
 
-/* All pixels of a part, for a block of columns and one of outputs. */
+/* What a block of pixels adds to the sums of a group, for a block of columns and one of outputs. */
+static void sum_group(const struct dcn_args *a, const struct dcn_block *block, int64_t group,
+                      int64_t output, int64_t count, const struct dcn_block_memory *m, float *sums,
+                      int add) {
+  const int64_t pixels = block->pixels.count, all = dcn_group_outputs(&a->shape);
+  const int with_bias = block->begin + block->depth == dcn_columns(&a->shape);
+  float *const matrix = m->matrix + (group - block->group) * dcn_group_stride(a);
+  pack_grads(a, block, group * all + output, count, m->outputs);
+  for (int64_t r = 0; with_bias && r < pixels; r++) {
+    matrix[r * PRODUCT_STRIDE + block->depth] = 1.0f;
+  }
+  const struct product product = {.a = matrix,
+                                  .b = m->outputs,
+                                  .c = sums,
+                                  .c_stride = all,
+                                  .rows = block->depth + with_bias,
+                                  .depth = pixels,
+                                  .columns = count,
+                                  .add = add};
+  product_of_columns(&product);
+}
+
+/* All pixels of a part. */
 static void sum_part(const struct dcn_args *a, struct dcn_block *block, int64_t part,
                      int64_t output, int64_t count, struct dcn_block_memory *m) {
-  const struct dcn_shape *s = &a->shape;
-  const int64_t blocks = s->N * a->plan.blocks, all = dcn_group_outputs(s);
+  const int64_t blocks = a->shape.N * a->plan.blocks;
   const int64_t first = part * blocks / a->plan.parts, end = (part + 1) * blocks / a->plan.parts;
-  const int with_bias = block->begin + block->depth == dcn_columns(s);
-  struct product p = {.c_stride = all, .rows = block->depth + with_bias, .columns = count};
-  for (int64_t i = first; i < end && !mluop_interrupted(a->interrupt); i++, p.add = 1) {
+  for (int64_t i = first; i < end && !mluop_interrupted(a->interrupt); i++) {
     block->pixels = dcn_pixels(a, i);
-    p.depth = block->pixels.count;
     MLUOP_VARIANT(dcn_sample)(a, block, &m->samples, m->matrix);
     for (int64_t g = block->group; g < block->group + a->plan.merged; g++) {
-      float *const matrix = m->matrix + (g - block->group) * dcn_group_stride(a);
-      pack_grads(a, block, g * all + output, count, m->outputs);
-      for (int64_t r = 0; with_bias && r < p.depth; r++) {
-        matrix[r * PRODUCT_STRIDE + block->depth] = 1.0f;
-      }
-      p.a = matrix;
-      p.b = m->outputs;
-      p.c = sums_at(a, part, g, block->begin) + output;
-      product_of_columns(&p);
+      float *const sums = sums_at(a, part, g, block->begin) + output;
+      sum_group(a, block, g, output, count, m, sums, i > first);
     }
   }
 }
