@@ -106,9 +106,8 @@ static void table_of_sixteen(void) {
 }
 
 static const struct test tests[] = {
-    TEST(matrix_is_transposed),
-    TEST(runs_of_four_are_transposed),
-    TEST(runs_of_eight_are_transposed),
-    TEST(runs_of_four_are_loaded),
+    TEST(matrix_is_transposed),         TEST(runs_of_four_are_transposed),
+    TEST(runs_of_eight_are_transposed), TEST(runs_of_four_are_loaded),
+    TEST(runs_of_four_are_stored),      TEST(table_of_sixteen),
 };
 VECTOR_TESTS(tests);
