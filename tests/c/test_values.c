@@ -82,6 +82,7 @@ static uint32_t count_operators(const struct fuzz_operator *operators) {
   return count;
 }
 
+/* At last none, if that makes a difference: the library chooses one for each kernel. */
 static uint32_t list_isas(const char *isas[8]) {
   static char names[128];
   snprintf(names, sizeof(names), "%s", mluOpCpuGetSupportedIsas());
@@ -89,6 +90,7 @@ static uint32_t list_isas(const char *isas[8]) {
   char *rest = NULL;
   for (char *isa = strtok_r(names, " ", &rest); isa != NULL; isa = strtok_r(NULL, " ", &rest))
     isas[count++] = isa;
+  if (count > 1) isas[count++] = "";
   return count;
 }
 
@@ -132,7 +134,8 @@ static void run_input(const struct target *target, uint32_t number, struct input
   for (uint32_t isa = 0; isa < sets; isa++) {
     input.bytes[FUZZ_ISA_BYTE] = (uint8_t)isa;
     fuzz_flags_count = has_true_flags(isas[isa]);
-    snprintf(current, sizeof(current), "%s %u (%s)\n", target->name, number, isas[isa]);
+    const char *name = *isas[isa] != '\0' ? isas[isa] : "as chosen";
+    snprintf(current, sizeof(current), "%s %u (%s)\n", target->name, number, name);
     fuzz_one(target->operators, input.bytes, input.length);
   }
 }

@@ -112,8 +112,10 @@ static void pick_word(char *to, size_t room, const char *words, uint32_t index) 
 static void read_settings(struct fuzz_input *in) {
   static const char *const caches[] = {"", "0", "1", "4000", "100000", "1000000000"};
   struct settings *s = &settings;
-  pick_word(s->isa, sizeof(s->isa), mluOpCpuGetSupportedIsas(), fuzz_byte(in));
-  pick_word(s->other_isa, sizeof(s->other_isa), mluOpCpuGetSupportedIsas(), fuzz_byte(in));
+  char isas[128]; /* at last none, and the library chooses one for each kernel */
+  snprintf(isas, sizeof(isas), "%s ", mluOpCpuGetSupportedIsas());
+  pick_word(s->isa, sizeof(s->isa), isas, fuzz_byte(in));
+  pick_word(s->other_isa, sizeof(s->other_isa), isas, fuzz_byte(in));
   const uint32_t choice = fuzz_byte(in);
   s->cache = caches[fuzz_byte(in) % 6];
   const uint32_t threads = fuzz_byte(in);
