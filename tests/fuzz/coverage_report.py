@@ -72,7 +72,7 @@ def parts_of(summary: dict) -> dict[str, list[int]]:
     for file in summary["data"][0]["files"]:
         path = Path(file["filename"])
         inside = path.relative_to(ROOT).parts if path.is_relative_to(ROOT) else path.parts
-        if "c_src" not in inside or path.name == "plain.c":
+        if "c_src" not in inside:
             continue
         at = inside.index("c_src") + 1
         name = inside[at + 1] if inside[at] in ("families", "shared") else inside[at]

@@ -7,7 +7,7 @@
 set(plain "")
 set(plain_names "")
 foreach(family IN LISTS families)
-  set(loops ${PROJECT_SOURCE_DIR}/c_src/families/${family}/plain.c)
+  set(loops ${PROJECT_SOURCE_DIR}/tests/${family}/plain.c)
   list(APPEND plain ${loops})
   file(READ ${loops} text)
   string(REGEX MATCHALL "MLUOP_WIN_API[ \n]+mluOp[A-Za-z0-9_]+" names "${text}")

@@ -83,7 +83,7 @@ def kernel_files() -> list[Path]:
         assert listed is not None
         found += [path.parent / name for name in listed[1].split()]
         found += path.parent.glob("*.h")
-    skipped = ("plain.h", "kernels.h", "row_prefetch.h")  # the last only prefetches
+    skipped = ("kernels.h", "row_prefetch.h")  # the last only prefetches
     return sorted(path for path in found if path.name not in skipped)
 
 

@@ -55,11 +55,6 @@ PLACES = (
         (r"struct mluop_rule \w+\[\]",),
     ),
     Place(
-        "c_src/families/thing/plain.c",
-        "the formula as a plain loop: to compare speed and every instruction set's values with",
-        (r"\bCNAME\(",),
-    ),
-    Place(
         "pymluops/_families/thing/arrays.py",
         "the NumPy functions",
         (r"(?m)^def PYNAME\(", r'"CNAME"'),
@@ -110,6 +105,11 @@ PLACES = (
         "pymluops/_families/thing/mmcv.py",
         "the functions of mmcv's compiled module",
         (r"(?m)^NAME = ", r"(?m)^def [a-z]"),
+    ),
+    Place(
+        "tests/thing/plain.c",
+        "the formula as a plain loop: to compare speed and every instruction set's values with",
+        (r"\bCNAME\(",),
     ),
     Place(
         "tests/thing/test_*.py",

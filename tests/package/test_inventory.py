@@ -156,7 +156,7 @@ def test_kernels_are_listed_written_and_used(path: Path) -> None:
     folder = path.parent.relative_to(ROOT).as_posix()
     sources = cmake_list("sources", f"{folder}/{path.name}")
     kernels = cmake_list("kernels", f"{folder}/{path.name}")
-    assert sources | kernels == {path.name for path in (ROOT / folder).glob("*.c")} - {"plain.c"}
+    assert sources | kernels == {path.name for path in (ROOT / folder).glob("*.c")}
     listed = re.findall(r"^MLUOP_KERNEL\((\w+)\);", text(f"{folder}/kernels.h"), re.MULTILINE)
     assert len(listed) == len(set(listed))
     bodies = "".join(text(f"{folder}/{name}") for name in kernels)
@@ -241,11 +241,9 @@ def test_no_include_points_upwards() -> None:
 
 
 def test_no_struct_tag_is_defined_twice() -> None:
-    """A name that is searched for leads to one place; plain.c stands in for a whole library."""
+    """A name that is searched for leads to one place."""
     tags: dict[str, Path] = {}
     for path in sorted((ROOT / "c_src").rglob("*.[ch]")):
-        if path.name == "plain.c":
-            continue
         for tag in re.findall(r"^(?:typedef )?struct (\w+) \{", path.read_text(), re.MULTILINE):
             assert tags.setdefault(tag, path) == path, f"{tag}: {path} and {tags[tag]}"
 

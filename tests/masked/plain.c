@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shared/plain.h"
+#include "plain.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc, const void *feature,

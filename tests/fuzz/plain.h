@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MLUOP_BENCHMARKS_PLAIN_H_
-#define MLUOP_BENCHMARKS_PLAIN_H_
+#ifndef MLUOP_TESTS_PLAIN_H_
+#define MLUOP_TESTS_PLAIN_H_
 
 /**
  * The formulas of the operators as plain loops over float32, one thread: what a compiler makes of
@@ -74,4 +74,4 @@ static inline int corners_of(shape_t map, float y, float x, corners_t *corners) 
   return 1;
 }
 
-#endif  // MLUOP_BENCHMARKS_PLAIN_H_
+#endif  // MLUOP_TESTS_PLAIN_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Boxes of four numbers as two corners, hard selection, indices: what detectors ask for most. */
-#include "shared/plain.h"
+#include "plain.h"
 
 #include <stdlib.h>
 

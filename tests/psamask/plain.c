@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shared/plain.h"
+#include "plain.h"
 
 /** Each element of the mask in turn, and the element of the map that it stands for: -1 outside. */
 static int64_t target_of(shape_t mask, shape_t map, int distribute, const int size[2],

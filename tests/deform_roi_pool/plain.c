@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shared/plain.h"
+#include "plain.h"
 
 typedef struct {
   shape_t map, bins;

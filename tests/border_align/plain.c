@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shared/plain.h"
+#include "plain.h"
 
 /** The start of border b of a box, and the step from one sample to the next. */
 static void border_of(const float *box, int b, int pool_size, float start[2], float step[2]) {
