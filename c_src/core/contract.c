@@ -7,8 +7,13 @@
 /* The first element count that no operator accepts. */
 static const int64_t element_limit = INT64_C(1) << 31;
 
-static bool tensor_present(const struct mluop_tensor *tensor) {
-  return tensor->name != NULL && (tensor->desc != NULL || !tensor->optional);
+/* The tensors that rules look at: optional ones that are absent are left out. */
+static unsigned present(const struct mluop_call *call) {
+  unsigned found = 0;
+  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
+    if (call->tensors[i].desc != NULL || !call->tensors[i].optional) found |= MLUOP_BIT(i);
+  }
+  return found;
 }
 
 /* ---------------------------------------------------------------------- rules about tensors */
@@ -106,12 +111,24 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
   }
 }
 
-static bool check_tensors(struct mluop_call *call, const struct mluop_rule *rule,
+/* Whether a tensor has the extents of one that a rule of shapes has accepted: then it holds again,
+   and its text need not be read again. */
+static bool fits_as_well(const struct mluop_rule *rule, const struct mluop_tensor *accepted,
+                         const struct mluop_tensor *tensor) {
+  if (rule->check != CHECK_SHAPE || accepted == NULL) return false;
+  const struct mluOpTensorStruct *one = accepted->desc, *other = tensor->desc;
+  return one->dim_nb == other->dim_nb &&
+         memcmp(one->dims, other->dims, (size_t)one->dim_nb * sizeof(*one->dims)) == 0;
+}
+
+static bool check_tensors(struct mluop_call *call, const struct mluop_rule *rule, unsigned tensors,
                           mluOpStatus_t *status) {
-  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
-    const struct mluop_tensor *tensor = &call->tensors[i];
-    if ((rule->tensors & MLUOP_BIT(i)) == 0 || !tensor_present(tensor)) continue;
+  const struct mluop_tensor *accepted = NULL;
+  for (unsigned left = rule->tensors & tensors; left != 0; left &= left - 1) {
+    const struct mluop_tensor *tensor = &call->tensors[__builtin_ctz(left)];
+    if (fits_as_well(rule, accepted, tensor)) continue;
     if (!check_tensor(call, rule, tensor, status)) return false;
+    accepted = tensor;
   }
   return true;
 }
@@ -193,14 +210,13 @@ static size_t reach(const struct mluOpTensorStruct *desc) {
 }
 
 /* Sizes are sane here: CHECK_ELEMENTS and a check of strides have gone before. */
-static bool check_overlap(struct mluop_call *call, const struct mluop_rule *rule,
+static bool check_overlap(const struct mluop_call *call, const struct mluop_rule *rule,
                           mluOpStatus_t *status) {
   struct bytes all[MLUOP_MAX_TENSORS + MLUOP_MAX_OBJECTS + 1];
   int count = 0;
   unsigned outputs = 0;
-  for (int i = 0; i < MLUOP_MAX_TENSORS && call->tensors[i].name != NULL; i++) {
-    const struct mluop_tensor *tensor = &call->tensors[i];
-    if (!tensor_present(tensor)) continue;
+  for (unsigned left = present(call); left != 0; left &= left - 1) {
+    const struct mluop_tensor *tensor = &call->tensors[__builtin_ctz(left)];
     if (tensor->output) outputs |= 1u << count;
     all[count++] = (struct bytes){tensor->name, (uintptr_t)tensor->data, reach(tensor->desc)};
   }
@@ -223,11 +239,16 @@ static bool check_overlap(struct mluop_call *call, const struct mluop_rule *rule
                                      all[i].name, all[i].size, all[j].name, all[j].size));
     }
   }
-  if (__atomic_load_n(&mluop_gen_case_mode, __ATOMIC_RELAXED) != 0) mluop_begin_case(call);
   return true;
 }
 
-static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule,
+/* Behind the last rule of an operator: its arguments have been accepted. */
+static void accept(struct mluop_call *call) {
+  mluop_begin_call(call->handle);
+  if (__atomic_load_n(&mluop_gen_case_mode, __ATOMIC_RELAXED) != 0) mluop_begin_case(call);
+}
+
+static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule, unsigned tensors,
                        mluOpStatus_t *status) {
   switch (rule->check) {
     case CHECK_HANDLE:
@@ -248,21 +269,23 @@ static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule,
     case CHECK_WORKSPACE:
       return check_workspace(call, rule, status);
     case CHECK_OVERLAP:
-      return check_overlap(call, rule, status);
+      if (!check_overlap(call, rule, status)) return false;
+      accept(call);
+      return true;
     case CHECK_FUNCTION:
       return rule->function(call, rule, status);
     default:
-      return check_tensors(call, rule, status);
+      return check_tensors(call, rule, tensors, status);
   }
 }
 
 bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
                           mluOpStatus_t *status) {
+  const unsigned tensors = present(call);
   *status = SUCCESS;
   for (const struct mluop_rule *rule = rules; rule->check != CHECK_END; rule++) {
-    if (!check_rule(call, rule, status)) return false;
+    if (!check_rule(call, rule, tensors, status)) return false;
   }
-  if (call->handle != NULL) mluop_begin_call(call->handle);
   return true;
 }
 

@@ -106,7 +106,7 @@ enum mluop_check {
   CHECK_WORKSPACE,  /* the workspace is there and large enough */
   CHECK_OVERLAP,    /* no output shares bytes with another tensor or the workspace, nor does the
                        workspace with an input where `value` is not 0: the last rule of an operator,
-                       behind which a call is captured */
+                       behind which a call begins, and is captured */
   CHECK_FUNCTION    /* what `function` says */
 };
 
@@ -155,8 +155,9 @@ void mluop_add_scalar(struct mluop_call *call, struct mluop_scalar scalar);
    that of an array has an index. */
 bool mluop_find_integer(const struct mluop_call *call, const char *name, int64_t *value);
 
-/* The number of a scalar that the call has. */
+/* The number, or the numbers, of a scalar that the call has. */
 int64_t mluop_integer_of(const struct mluop_call *call, const char *name);
+const int *mluop_integers_of(const struct mluop_call *call, const char *name);
 double mluop_real_of(const struct mluop_call *call, const char *name);
 
 /* CHECK_MIN to CHECK_NUMBER. What was never set counts as 0. */

@@ -55,6 +55,13 @@ int64_t mluop_integer_of(const struct mluop_call *call, const char *name) {
   return value;
 }
 
+const int *mluop_integers_of(const struct mluop_call *call, const char *name) {
+  static const int none[MLUOP_MAX_NUMBERS];
+  const char *rest;
+  const struct mluop_scalar *scalar = find(call, name, &rest);
+  return scalar != NULL ? scalar->as.array : none;
+}
+
 double mluop_real_of(const struct mluop_call *call, const char *name) {
   const char *rest;
   const struct mluop_scalar *scalar = find(call, name, &rest);

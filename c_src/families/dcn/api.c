@@ -6,6 +6,9 @@
 #define DCN_CASE_PARAMETERS "dcn_param ho= wo= C/conv_group="
 
 static struct dcn_shape shape_of(const struct mluop_call *call) {
+  const int *pad = mluop_integers_of(call, "pad");
+  const int *stride = mluop_integers_of(call, "stride");
+  const int *dilation = mluop_integers_of(call, "dilation");
   return (struct dcn_shape){.N = mluop_extent(call, 'N'),
                             .H = mluop_extent(call, 'H'),
                             .W = mluop_extent(call, 'W'),
@@ -15,12 +18,12 @@ static struct dcn_shape shape_of(const struct mluop_call *call) {
                             .co = call->tensors[OUTPUT].desc->dims[3],
                             .kh = mluop_extent(call, 'I'),
                             .kw = mluop_extent(call, 'J'),
-                            .pad_top = mluop_integer_of(call, "pad[0]"),
-                            .pad_left = mluop_integer_of(call, "pad[2]"),
-                            .stride_h = mluop_integer_of(call, "stride[0]"),
-                            .stride_w = mluop_integer_of(call, "stride[1]"),
-                            .dilation_h = mluop_integer_of(call, "dilation[0]"),
-                            .dilation_w = mluop_integer_of(call, "dilation[1]"),
+                            .pad_top = pad[0],
+                            .pad_left = pad[2],
+                            .stride_h = stride[0],
+                            .stride_w = stride[1],
+                            .dilation_h = dilation[0],
+                            .dilation_w = dilation[1],
                             .deformable_groups = mluop_integer_of(call, "deformable_group"),
                             .groups = mluop_integer_of(call, "conv_group"),
                             .is_half = mluop_is_half(call, INPUT)};

@@ -26,14 +26,15 @@ static int64_t places(int64_t extent, int64_t padding, int64_t taps, int64_t dil
 /* The filter fits into the padded map; ho and wo are known from here on. */
 static bool size_holds(struct mluop_call *call, const struct mluop_rule *rule,
                        mluOpStatus_t *status) {
+  const int *pad = mluop_integers_of(call, "pad");
+  const int *stride = mluop_integers_of(call, "stride");
+  const int *dilation = mluop_integers_of(call, "dilation");
   const int64_t H = mluop_extent(call, 'H'), W = mluop_extent(call, 'W');
   const int64_t kh = mluop_extent(call, 'I'), kw = mluop_extent(call, 'J');
-  const int64_t height = mluop_integer_of(call, "pad[0]") + mluop_integer_of(call, "pad[1]");
-  const int64_t width = mluop_integer_of(call, "pad[2]") + mluop_integer_of(call, "pad[3]");
-  const int64_t ho = places(H, height, kh, mluop_integer_of(call, "dilation[0]"),
-                            mluop_integer_of(call, "stride[0]"));
-  const int64_t wo = places(W, width, kw, mluop_integer_of(call, "dilation[1]"),
-                            mluop_integer_of(call, "stride[1]"));
+  const int64_t height = (int64_t)pad[0] + pad[1];
+  const int64_t width = (int64_t)pad[2] + pad[3];
+  const int64_t ho = places(H, height, kh, dilation[0], stride[0]);
+  const int64_t wo = places(W, width, kw, dilation[1], stride[1]);
   mluop_add_scalar(call, mluop_integer("ho", ho));
   mluop_add_scalar(call, mluop_integer("wo", wo));
   if (ho > 0 && wo > 0) return true;
