@@ -9,7 +9,8 @@ what cannot be passed to C.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from pymluops._arguments import (
 )
 from pymluops._handle import Handle
 from pymluops._tensor import FLOAT, Array, after_writing, as_readable
-from pymluops._threads import resolve
+from pymluops._threads import default_handle, resolve
 from pymluops.capi import CData, Layout, Status, ffi
 from pymluops.errors import MluOpError, NotSupportedError
 
@@ -36,15 +37,23 @@ _HALF = np.dtype(np.float16)
 _BYTE = np.dtype(np.uint8)
 
 
-def workspace_for(
-    handle: Handle, size_function: str, arguments: Sequence[Any]
-) -> tuple[CData, int]:
-    """Return working memory of the size that a query function of the C API gives."""
+@lru_cache(maxsize=1024)
+def _workspace_size(size_function: str, *arguments: Any) -> int:
+    """Return what a query function of the C API says, which follows from the arguments alone."""
     size = ffi.new("size_t *")
-    handle.invoke(size_function, (*arguments, size))
-    if size[0] == 0:
+    default_handle().invoke(size_function, (*arguments, size))
+    return int(size[0])
+
+
+def workspace_for(size_function: str, *arguments: Any) -> tuple[CData, int]:
+    """Return working memory of the size that a query function of the C API gives.
+
+    Arguments are descriptors that are kept and numbers, so each query is made once.
+    """
+    size = _workspace_size(size_function, *arguments)
+    if size == 0:
         return ffi.NULL, 0
-    return pointer_to(new_array(size_function, "workspace", (size[0],), _BYTE)), size[0]
+    return pointer_to(new_array(size_function, "workspace", (size,), _BYTE)), size
 
 
 def renamed(error: MluOpError, function: str, names: dict[str, str]) -> MluOpError:
@@ -84,7 +93,7 @@ class Call(Arguments):
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
         """Return working memory of the size that a query function of the C API gives."""
         try:
-            return workspace_for(self._handle, size_function, arguments)
+            return workspace_for(size_function, *arguments)
         except MluOpError as error:
             raise self._renamed(error) from None
 

@@ -33,8 +33,8 @@ _blocks: ContextVar[tuple[_Block, ...]] = ContextVar("pymluops.threads", default
 def default_handle() -> Handle:
     """Return this thread's own handle, made at its first use."""
     wanted = _process_num_threads
-    if _blocks.get():
-        for block in _open_blocks():
+    for block in _blocks.get():
+        if not block.ended:
             wanted = block.num_threads
     return thread_handle(wanted)
 

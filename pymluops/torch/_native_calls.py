@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pymluops._call import renamed, workspace_for
+from pymluops._call import renamed
 from pymluops._descriptor import packed_descriptor, strided_descriptor
 from pymluops._threads import thread_handle
 from pymluops.capi import Layout, ffi
@@ -46,11 +46,6 @@ def call(function: str, *arguments: float | CData, names: dict[str, str] | None 
     except OverflowError as error:
         message = f"[{function}] a number is too large for C: {error}"
         raise ValueError(message) from error
-
-
-def workspace(size_function: str, *arguments: int | CData) -> tuple[CData, int]:
-    """Return working memory of the size that a function of the C API asks for."""
-    return workspace_for(thread_handle(torch.get_num_threads()), size_function, arguments)
 
 
 @lru_cache(maxsize=1024)

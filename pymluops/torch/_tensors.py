@@ -36,6 +36,8 @@ WIDE_DTYPES = {
 HUGE_BYTES = 1 << 22
 #: What each thread makes of a result before it is converted, so that it is still in a cache.
 PART_BYTES = 1 << 21
+#: Up to this size torch copies faster than the library: a call of it takes longer than the work.
+SMALL_BYTES = 1 << 15
 
 #: What the checks look at: shape and dtype. They are made once for each combination of these.
 Spec = tuple[torch.Size, torch.dtype]
@@ -174,26 +176,37 @@ def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor in channels_last and in a dtype: itself if C can read it as it is."""
     if tensor.dtype is dtype and _is_nhwc(tensor) and _aligned(tensor):
         return tensor
-    return moved(tensor, new_nhwc(tensor.shape, dtype))
+    return copied(tensor, dtype, torch.channels_last)
 
 
 def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the tensor contiguous and in a dtype: itself if C can read it as it is."""
-    if tensor.dtype is dtype and tensor.is_contiguous():
-        return tensor if _aligned(tensor) else tensor.clone()
-    return moved(tensor, new_dense(tensor.shape, dtype))
+    if tensor.dtype is dtype and tensor.is_contiguous() and _aligned(tensor):
+        return tensor
+    return copied(tensor, dtype, torch.contiguous_format)
+
+
+def as_input(result: Tensor, like: Tensor) -> Tensor:
+    """Return a result in the dtype and the memory format of an input."""
+    wanted = memory_format(like)
+    if result.dtype is like.dtype and result.is_contiguous(memory_format=wanted):
+        return result
+    return copied(result, like.dtype, wanted)
+
+
+def copied(tensor: Tensor, dtype: torch.dtype, wanted: torch.memory_format) -> Tensor:
+    """Return a copy in a dtype and in a memory format."""
+    if tensor.nbytes <= SMALL_BYTES:
+        if tensor.dtype is dtype:
+            return tensor.clone(memory_format=wanted)
+        return tensor.to(dtype, memory_format=wanted)
+    check_size(tensor.shape)
+    return moved(tensor, new_memory(tensor.shape, dtype=dtype, memory_format=wanted))
 
 
 def _aligned(tensor: Tensor) -> bool:
     """Tell whether elements are where C may read them: others come from torch.frombuffer."""
     return tensor.data_ptr() % tensor.element_size() == 0
-
-
-def as_input(result: Tensor, like: Tensor) -> Tensor:
-    """Return a result in the dtype and the memory format of an input."""
-    if result.dtype is like.dtype and result.is_contiguous(memory_format=memory_format(like)):
-        return result
-    return moved(result, new_tensor(result.shape, like))
 
 
 def in_parts(

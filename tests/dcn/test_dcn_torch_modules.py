@@ -147,13 +147,13 @@ def test_autocast_predicts_in_16_bits_and_samples_in_32(name: str, dtype: torch.
 def test_channels_last_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model in channels_last needs no conversion, forward and backward; else each tensor one."""
     copies = []
-    original = _tensors.moved
+    original = _tensors.copied
 
-    def counted(source: Tensor, target: Tensor) -> Tensor:
-        copies.append(source.shape)
-        return original(source, target)
+    def counted(tensor: Tensor, dtype: torch.dtype, wanted: torch.memory_format) -> Tensor:
+        copies.append(tensor.shape)
+        return original(tensor, dtype, wanted)
 
-    monkeypatch.setattr(_tensors, "moved", counted)
+    monkeypatch.setattr(_tensors, "copied", counted)
     module = ours.ModulatedDeformConv2d(4, 6, 3, padding=1)
     tensors = [seeded(2, c, 5, 7).requires_grad_() for c in (4, 18, 9)]
     result = module(*tensors)

@@ -47,6 +47,14 @@ def forms(x: torch.Tensor) -> list[torch.Tensor]:
     ]
 
 
+@pytest.fixture(params=["by size", "ours"])
+def whose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who converts: small tensors torch, or all of them the library."""
+    if request.param == "ours":
+        monkeypatch.setattr(_tensors, "SMALL_BYTES", 0)
+
+
+@pytest.mark.usefixtures("whose")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int32])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_bits_are_those_of_torch(shape: tuple[int, ...], dtype: torch.dtype) -> None:
@@ -58,6 +66,7 @@ def test_bits_are_those_of_torch(shape: tuple[int, ...], dtype: torch.dtype) -> 
             assert same(_tensors.as_input(x, like), copy, _tensors.memory_format(like))
 
 
+@pytest.mark.usefixtures("whose")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_wider_and_narrower_on_the_way(shape: tuple[int, ...]) -> None:
     for x in forms(torch.randn(shape).bfloat16()):
@@ -76,6 +85,7 @@ def test_the_library_converts(monkeypatch: pytest.MonkeyPatch) -> None:
         original(function, *arguments)
 
     monkeypatch.setattr(_tensors, "call", call)
+    monkeypatch.setattr(_tensors, "SMALL_BYTES", 0)
     first = torch.randn(2, 5, 4, 3)
     last = _tensors.to_nhwc(first, torch.float32)
     assert torch.equal(_tensors.to_dense(last, torch.float32), first)

@@ -11,6 +11,9 @@ from pymluops._descriptor import object_descriptor
 from pymluops._tensor import ArrayLike
 from pymluops.capi import CData, DataType
 
+# A plain number: hashing an enumerator takes longer than the rest of the look-up.
+_FLOAT = int(DataType.FLOAT)
+
 
 def descriptor(
     pad: tuple[int, ...],
@@ -22,7 +25,7 @@ def descriptor(
 ) -> CData:
     """Return the descriptor of these numbers, which C judges; `pad` is that of all four sides."""
     groups = (deformable_group, conv_group, im2col_step)
-    return object_descriptor("DCN", 4, pad, stride, dilation, *groups, int(DataType.FLOAT))
+    return object_descriptor("DCN", 4, pad, stride, dilation, *groups, _FLOAT)
 
 
 class Form:
@@ -40,25 +43,25 @@ class Form:
         self.pad = pads if len(pads) == 4 else (pads[0], pads[0], pads[1], pads[1])
         self.stride = call.sizes("stride", stride)
         self.dilation = call.sizes("dilation", dilation)
-        names = ("deformable_group", "conv_group", "im2col_step")
-        numbers = [call.integer(*each) for each in zip(names, groups, strict=True)]
-        self.conv_group = numbers[1]
-        settings = (self.pad, self.stride, self.dilation, *numbers)
-        self.made = call.parameters(descriptor, *settings)
+        deformable_group = call.integer("deformable_group", groups[0])
+        self.conv_group = call.integer("conv_group", groups[1])
+        step = call.integer("im2col_step", groups[2])
+        sides = (self.pad, self.stride, self.dilation)
+        self.made = call.parameters(descriptor, *sides, deformable_group, self.conv_group, step)
 
-    def output_size(self, image: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[int, ...]:
-        """Return rows and columns of the result; 1 where the library is to find that none fit."""
-        return tuple(
-            max((size + pads - dilation * (taps - 1) - 1) // stride + 1, 1)
-            for size, taps, pads, stride, dilation in zip(
-                image,
-                kernel,
-                (sum(self.pad[:2]), sum(self.pad[2:])),
-                self.stride,
-                self.dilation,
-                strict=True,
-            )
+    def output_size(self, image: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[int, int]:
+        """Return rows and columns of the result."""
+        top, bottom, left, right = self.pad
+        (dilation_h, dilation_w), (stride_h, stride_w) = self.dilation, self.stride
+        return (
+            _extent(image[0] + top + bottom, kernel[0], dilation_h, stride_h),
+            _extent(image[1] + left + right, kernel[1], dilation_w, stride_w),
         )
+
+
+def _extent(padded: int, taps: int, dilation: int, stride: int) -> int:
+    """Return the pixels of an axis; 1 where the library is to find that no filter fits."""
+    return max((padded - dilation * (taps - 1) - 1) // stride + 1, 1)
 
 
 def optional(call: Call, name: str, value: ArrayLike | None) -> Tensor:

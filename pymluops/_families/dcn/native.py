@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pymluops._call import workspace_for
 from pymluops._families.dcn import reference
 from pymluops._families.dcn.form import descriptor
 from pymluops.torch._double import in_double, is_double, pixels
-from pymluops.torch._native_calls import array, call, nhwc, workspace
+from pymluops.torch._native_calls import array, call, nhwc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def _run(name: str, form: Form, inputs: list[CData], outputs: list[CData]) -> No
     """Call a function with descriptors and pointers in turn, working memory between them."""
     made = _descriptor(form)
     size_function = f"mluOpGet{_SIZE_NAMES.get(name, name)}WorkspaceSize"
-    room = workspace(size_function, made, *inputs[::2], *outputs[::2])
+    room = workspace_for(size_function, made, *inputs[::2], *outputs[::2])
     call(f"mluOp{name}", made, *inputs, *room, *outputs)
 
 

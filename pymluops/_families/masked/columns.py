@@ -20,7 +20,7 @@ def im2col(
     """Return the windows of a (1, C, H, W) image: a column of (C, *kernel) values for each."""
     dtype = wide_dtype(image)
     columns = _im2col_fake(image, positions, kernel_h, kernel_w)
-    places = positions.to(torch.int32, memory_format=torch.contiguous_format)
+    places = to_dense(positions, torch.int32)
     native.im2col(to_dense(image, dtype), places, columns, (kernel_h, kernel_w), (pad_h, pad_w))
     return columns
 
@@ -35,7 +35,7 @@ def _im2col_fake(
 def col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
     """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere."""
     image = _col2im_fake(columns, positions, height, width)
-    places = positions.to(torch.int32, memory_format=torch.contiguous_format)
+    places = to_dense(positions, torch.int32)
     native.col2im(to_dense(columns, image.dtype), places, image)
     return image
 

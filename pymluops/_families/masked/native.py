@@ -3,13 +3,10 @@
 
 from torch import Tensor
 
+from pymluops._call import workspace_for
 from pymluops._families.masked import reference
-from pymluops.capi import ffi
 from pymluops.torch._double import in_double, is_double
 from pymluops.torch._native_calls import array, call, nchw, rows
-
-# What the library asks for, whatever the tensors: a query would take as long as a small call.
-_WORKSPACE, _WORKSPACE_SIZE = ffi.NULL, 0
 
 
 def im2col(
@@ -24,19 +21,10 @@ def im2col(
         given = (features, *positions, *kernel_size, *padding)
         data_col.copy_(in_double(reference.masked_im2col_forward, *given))
         return
-    features_args, col_args = nchw(features), array(data_col)
-    h_args, w_args = rows(positions)
-    call(
-        "mluOpMaskedIm2colForward",
-        *features_args,
-        *h_args,
-        *w_args,
-        *kernel_size,
-        *padding,
-        _WORKSPACE,
-        _WORKSPACE_SIZE,
-        *col_args,
-    )
+    x, (at_h, at_w), col = nchw(features), rows(positions), array(data_col)
+    descriptors = (x[0], at_h[0], at_w[0], *kernel_size, col[0])
+    room = workspace_for("mluOpGetMaskedIm2colForwardWorkspaceSize", *descriptors)
+    call("mluOpMaskedIm2colForward", *x, *at_h, *at_w, *kernel_size, *padding, *room, *col)
 
 
 def col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
@@ -45,7 +33,7 @@ def col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
         given = (col, *positions, *image.shape[2:])
         image.copy_(in_double(reference.masked_col2im_forward, *given))
         return
-    col_args, image_args = array(col), nchw(image)
-    h_args, w_args = rows(positions)
-    room = (_WORKSPACE_SIZE, _WORKSPACE)
-    call("mluOpMaskedCol2imForward", *col_args, *h_args, *w_args, *room, *image_args)
+    x, (at_h, at_w), im = array(col), rows(positions), nchw(image)
+    descriptors = (x[0], at_h[0], at_w[0], im[0])
+    workspace, size = workspace_for("mluOpGetMaskedCol2imForwardWorkspaceSize", *descriptors)
+    call("mluOpMaskedCol2imForward", *x, *at_h, *at_w, size, workspace, *im)

@@ -23,6 +23,7 @@ from pymluops.torch._tensors import (
     pair,
     require,
     spec,
+    to_dense,
     wide_dtype,
 )
 
@@ -68,12 +69,15 @@ def _output_shape(
     return 1, out_c, out_h, out_w
 
 
+#: A number would be made a tensor of at each comparison.
+_ZERO = torch.zeros((), device="cpu")
+
+
 class _Sites:
     """The positions where a mask is positive: rows and columns, (2, count)."""
 
     def __init__(self, mask: Tensor) -> None:
-        found = torch.nonzero(mask[0] > 0).t()
-        self.positions = found.to(torch.int32, memory_format=torch.contiguous_format)
+        self.positions = to_dense(torch.nonzero(mask[0] > _ZERO).t(), torch.int32)
         self.count = self.positions.shape[1]
 
     def check_inside(self, shape: tuple[int, ...]) -> None:
@@ -128,8 +132,8 @@ def _forward(
     result = _convolve(
         features,
         sites,
-        weight.to(dtype),
-        None if bias is None else bias.to(dtype),
+        to_dense(weight, dtype),
+        None if bias is None else to_dense(bias, dtype),
         (pad_h, pad_w),
     )
     return as_input(sites.image(result, shape), features)
