@@ -2,8 +2,8 @@
 #include <inttypes.h>
 
 #include "core/contract.h"
+#include "families/border_align/job.h"
 #include "families/border_align/kernels.h"
-#include "families/border_align/plan.h"
 
 /* input or grad_input; output or grad_output; boxes; argmax_idx */
 enum { MAP, ROWS, BOXES, ARGMAX };
@@ -40,21 +40,104 @@ static const struct mluop_rule rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-/* Picoseconds of an element of argmax that is checked. */
-enum { ELEMENT_COST = 305 };
+/* Picoseconds: of a sample of one channel and of a border whatever its channels, of a gradient, of
+   a box that is put in order, of an element of argmax that is checked. */
+enum {
+  SAMPLE_COST = 38,
+  BORDER_COST = 78 * MLUOP_NANOSECOND,
+  GRADIENT_COST = 610,
+  BOX_COST = 20 * MLUOP_NANOSECOND,
+  ELEMENT_COST = 305
+};
 
-static struct border_align_shape shape_of(const struct mluop_call *call) {
+enum { SHARES_PER_THREAD = 8 };
+
+/* Lines that are worth one that is done twice. */
+enum { UNIT_LINES = 8 };
+
+/* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
+enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
+
+/* Those that the forward keeps around a line. */
+enum { EXTRA_PIXELS = 3 };
+
+static int64_t round_up(int64_t value, int64_t unit) { return mluop_div_up(value, unit) * unit; }
+
+static void choose_blocks(struct border_align_plan *plan, const struct border_align_shape *shape) {
+  const int64_t longest = mluop_max(shape->H, shape->W) + EXTRA_PIXELS, C = shape->C;
+  const int64_t fitting = LINES_BYTES / (2 * longest * (int64_t)sizeof(float));
+  plan->blocks = mluop_div_up(C, mluop_max(fitting, 4 * CACHE_LINE_FLOATS));
+  plan->block = round_up(mluop_div_up(C, plan->blocks), CACHE_LINE_FLOATS);
+  plan->blocks = mluop_div_up(C, plan->block);
+  /* One cache line more than the channels need: else pixels would compete for the same sets. */
+  plan->pixel_floats = C < CACHE_LINE_FLOATS ? C : plan->block + CACHE_LINE_FLOATS;
+  plan->line_floats = round_up(longest * plan->pixel_floats, CACHE_LINE_FLOATS) + CACHE_LINE_FLOATS;
+}
+
+/* Shape and blocks, of both directions. */
+static struct border_align_args args_of(const struct mluop_call *call) {
   const int64_t H = mluop_extent(call, 'H'), W = mluop_extent(call, 'W');
-  return (struct border_align_shape){
-      .N = mluop_extent(call, 'N'),
-      .H = H,
-      .W = W,
-      .C = mluop_extent(call, 'C'),
-      .K = H * W,
-      .pool_size = (int32_t)mluop_integer_of(call, "pool_size"),
-      .is_half = mluop_is_half(call, MAP),
-      .boxes = call->tensors[BOXES].data,
-  };
+  struct border_align_args args = {
+      .shape = {.N = mluop_extent(call, 'N'),
+                .H = H,
+                .W = W,
+                .C = mluop_extent(call, 'C'),
+                .K = H * W,
+                .pool_size = (int32_t)mluop_integer_of(call, "pool_size"),
+                .is_half = mluop_is_half(call, MAP),
+                .boxes = call->tensors[BOXES].data},
+      .plan = {.large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call))}};
+  choose_blocks(&args.plan, &args.shape);
+  return args;
+}
+
+static struct mluop_job plan_forward(struct border_align_args *args, mluOpHandle_t handle) {
+  const struct border_align_shape *shape = &args->shape;
+  const int64_t longest = mluop_max(shape->H, shape->W), all = (int64_t)shape->pool_size + 1;
+  const bool every = shape->pool_size <= BORDER_ALIGN_POOL_LIMIT;
+  const int64_t samples = every ? all : 2 * (longest + 2);
+  args->plan.together = every ? BORDER_ALIGN_LANES : 1;
+  args->plan.point_groups = mluop_div_up(samples * args->plan.together, BORDER_ALIGN_LANES);
+  args->plan.lines = 2;
+  return (struct mluop_job){.kernel = border_align_forward[mluop_isa_for_run(handle, shape->C)],
+                            .count = shape->N * shape->K * 4,
+                            .grain = mluop_grain(BORDER_COST + samples * shape->C * SAMPLE_COST),
+                            .schedule = MLUOP_STATIC};
+}
+
+static struct mluop_job plan_backward(struct border_align_args *args, mluOpHandle_t handle) {
+  const struct border_align_shape *shape = &args->shape;
+  const int64_t elements = shape->N * shape->K * 4 * shape->C;
+  const int64_t count = 2 * (shape->H + shape->W) * args->plan.blocks * shape->N;
+  const int64_t fair = count / (SHARES_PER_THREAD * (int64_t)mluop_num_threads(handle));
+  const int64_t cost = elements / count * GRADIENT_COST;
+  args->plan.lines = 4;
+  return (struct mluop_job){.kernel = border_align_backward[mluop_isa_for_run(handle, shape->C)],
+                            .count = count,
+                            .grain = mluop_max(fair, mluop_grain(cost)),
+                            .unit = mluop_max(UNIT_LINES, mluop_unit(cost)),
+                            .schedule = MLUOP_STEAL};
+}
+
+/* Orders all lists, and does the job that has been planned. */
+static mluOpStatus_t run(const struct mluop_call *call, struct border_align_args *args,
+                         struct mluop_job job) {
+  const struct border_align_shape *shape = &args->shape;
+  const int64_t lists = shape->N * 4, numbers = lists * border_align_order_size(shape);
+  struct mluop_arena each = {NULL, 0};
+  border_align_take(&args->plan, &each);
+  job.args = args;
+  job.scratch_bytes = each.used;
+  args->orders = mluop_reserve(call->handle, (size_t)numbers * sizeof(*args->orders), &job);
+  if (args->orders == NULL) return mluop_no_scratch(call);
+  const struct mluop_job ordering = {.kernel = border_align_order[call->handle->isa],
+                                     .args = args,
+                                     .count = lists,
+                                     .grain = mluop_grain(BOX_COST * shape->K),
+                                     .schedule = MLUOP_DYNAMIC};
+  mluop_parallel_for(call->handle, &ordering);
+  mluop_parallel_for(call->handle, &job);
+  return mluop_end_call(call, MLUOP_STATUS_SUCCESS);
 }
 
 mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
@@ -75,9 +158,11 @@ mluOpStatus_t mluOpBorderAlignForward(mluOpHandle_t handle,
       .scalars = {mluop_integer("pool_size", pool_size)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
-  struct border_align_args args = {
-      .shape = shape_of(&call), .map = input, .rows_out = output, .argmax_out = argmax_idx};
-  return mluop_end_call(&call, mluop_border_align_run_forward(&call, &args));
+  struct border_align_args args = args_of(&call);
+  args.map = input;
+  args.rows_out = output;
+  args.argmax_out = argmax_idx;
+  return run(&call, &args, plan_forward(&args, handle));
 }
 
 /* Leaves *first as it is if every argmax is a step. */
@@ -119,11 +204,13 @@ mluOpStatus_t mluOpBorderAlignBackward(
       .scalars = {mluop_integer("pool_size", pool_size)}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, rules, &status)) return status;
-  struct border_align_args args = {
-      .shape = shape_of(&call), .map_out = grad_input, .rows = grad_output, .argmax = argmax_idx};
+  struct border_align_args args = args_of(&call);
+  args.map_out = grad_input;
+  args.rows = grad_output;
+  args.argmax = argmax_idx;
   const int64_t elements = args.shape.N * args.shape.K * 4 * args.shape.C;
   int64_t bad = elements;
   find_bad_argmax(handle, &args, &bad);
   if (bad < elements) return fail_argmax(&call, &args, bad);
-  return mluop_end_call(&call, mluop_border_align_run_backward(&call, &args));
+  return run(&call, &args, plan_backward(&args, handle));
 }

@@ -157,11 +157,11 @@ static void spread_borders(const struct border_list *list, int64_t begin, int64_
   const struct border_align_args *a = list->a;
   for (int64_t i = begin; i < end; i++) {
     if (a->plan.large && i + 1 < end) {
-      const int64_t next = border_row(list, list->order[i + 1]);
+      const int64_t next = border_row(list, list->order.boxes[i + 1]);
       prefetch_elements(a->rows, next, list->width, a->shape.is_half);
       prefetch_elements(a->argmax, next, list->width, 0);
     }
-    spread_border(list, list->order[i], to);
+    spread_border(list, list->order.boxes[i], to);
   }
 }
 
@@ -187,8 +187,8 @@ static int64_t part_of(const struct border_list *list) {
    digits: they are added up in parts, each from 0, in the lines at `spare`. */
 static void spread_line(const struct border_list *list, int64_t line, struct targets to,
                         float *spare) {
-  const int64_t begin = list->first[line * list->places];
-  const int64_t end = list->first[(line + 1) * list->places], part = part_of(list);
+  const int64_t begin = list->order.first[line * list->places];
+  const int64_t end = list->order.first[(line + 1) * list->places], part = part_of(list);
   if (end - begin <= part) {
     spread_borders(list, begin, end, to);
     return;
@@ -204,35 +204,18 @@ static void spread_line(const struct border_list *list, int64_t line, struct tar
   }
 }
 
-MLUOP_INLINE void write_line(const struct border_list *list, int64_t line, const float *sums,
-                             int is_half, int stream) {
+static void write_line(const struct border_list *list, int64_t line, const float *sums) {
   const struct border_align_args *a = list->a;
+  const int is_half = a->shape.is_half;
   for (int64_t place = 0; place < list->places; place++) {
     const float *from = sums + place * a->plan.pixel_floats;
     const int64_t at = list->origin + line * list->line_step + place * list->place_step;
-    if (a->plan.large && !stream && place + PIXELS_AHEAD < list->places) {
-      prefetch_elements(a->map_out, at + PIXELS_AHEAD * list->place_step, list->width, is_half);
-    }
     int64_t c = 0;
     for (; c + VL <= list->width; c += VL) {
-      if (stream) {
-        vf_stream((float *)a->map_out + at + c, vf_load(from + c));
-      } else {
-        vf_store_as(a->map_out, at + c, vf_load(from + c), is_half);
-      }
+      vf_store_as(a->map_out, at + c, vf_load(from + c), is_half);
     }
     const int64_t n = list->width - c;
     if (n > 0) vf_store_part_as(a->map_out, at + c, vf_load_part(from + c, n), n, is_half);
-  }
-}
-
-static void finish_line(const struct border_list *list, int64_t line, const float *sums) {
-  if (list->a->shape.is_half) {
-    write_line(list, line, sums, 1, 0);
-  } else if (list->a->plan.stream) {
-    write_line(list, line, sums, 0, 1);
-  } else {
-    write_line(list, line, sums, 0, 0);
   }
 }
 
@@ -247,7 +230,7 @@ static void do_lines(const struct border_list *list, int64_t begin, int64_t end,
     if (own_next) clear(list, high);
     const struct targets to = {.low = low, .high = own_next ? high : NULL};
     spread_line(list, line, to, spare);
-    finish_line(list, line, low);
+    write_line(list, line, low);
     float *const next = high;
     high = low;
     low = next;
@@ -260,7 +243,7 @@ void MLUOP_VARIANT(border_align_backward)(const void *vargs, int64_t begin, int6
                                           void *memory) {
   const struct border_align_args *a = vargs;
   struct mluop_arena arena = {memory, 0};
-  const struct border_align_scratch scratch = border_align_take(a, &arena);
+  const struct border_align_scratch scratch = border_align_take(&a->plan, &arena);
   const int64_t of_block = 2 * (a->shape.H + a->shape.W);
   for (int64_t item = begin; item < end;) {
     const int64_t n = item / of_block / a->plan.blocks, block = item / of_block % a->plan.blocks;
@@ -274,5 +257,4 @@ void MLUOP_VARIANT(border_align_backward)(const void *vargs, int64_t begin, int6
     do_lines(&list, line, line + count, scratch.lines);
     item += count;
   }
-  if (a->plan.stream) vf_stream_end();
 }

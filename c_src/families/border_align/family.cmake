@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-set(sources api.c plan.c)
-set(kernels backward.c backward_small.c forward.c order.c)
+set(sources api.c)
+set(kernels backward.c forward.c order.c)

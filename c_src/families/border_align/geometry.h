@@ -17,7 +17,7 @@ struct border_list {
   int64_t line_step, place_step;
   int64_t channel, width; /* the block: `width` channels from `channel` on */
   int64_t origin;         /* the first of them in the first pixel of the map */
-  const int32_t *order, *first;
+  struct border_align_order order;
 };
 
 static inline struct border_list border_list_of(const struct border_align_args *a, int64_t index,
@@ -33,9 +33,7 @@ static inline struct border_list border_list_of(const struct border_align_args *
   list.width =
       a->shape.C - list.channel < a->plan.block ? a->shape.C - list.channel : a->plan.block;
   list.origin = list.n * a->shape.H * row + list.b * a->shape.C + list.channel;
-  if (a->order.boxes == NULL) return list;
-  list.order = a->order.boxes + index * a->shape.K;
-  list.first = a->order.first + index * (a->shape.K + 2);
+  list.order = border_align_order_of(a, index);
   return list;
 }
 

@@ -13,19 +13,8 @@
  */
 enum { BORDER_ALIGN_POOL_LIMIT = 4096 };
 
-/* Up to these limits (floats count no further) it finds the points of so many borders at once. */
-enum {
-  BORDER_ALIGN_TOGETHER_POOL = 64,
-  BORDER_ALIGN_TOGETHER_EXTENT = 1 << 24,
-  BORDER_ALIGN_LANES = 16
-};
-
-/* One sample of each of so many borders, or so many of one border. */
-struct border_sample_group {
-  float weight[4][BORDER_ALIGN_LANES];
-  int32_t place[BORDER_ALIGN_LANES]; /* the pixel along the border */
-  int32_t step[BORDER_ALIGN_LANES];
-};
+/* Up to there, it finds the points of so many borders at once. */
+enum { BORDER_ALIGN_LANES = 16 };
 
 /* The map is [N,H,W,4C], `boxes` [N,K,4]. */
 struct border_align_shape {
@@ -36,22 +25,13 @@ struct border_align_shape {
 };
 
 struct border_align_plan {
-  int large;  /* tensors do not fit the caches: what is needed next is fetched ahead */
-  int stream; /* ... and results lie so that whole vectors of them can go past the caches */
+  int large; /* tensors do not fit the caches: what is needed next is fetched ahead */
   /* Channels are done in blocks; a pixel of a line in scratch memory takes pixel_floats. */
   int64_t block, blocks, pixel_floats;
   int64_t line_floats, lines; /* room for the longest line, and lines that a thread holds */
-  /* Of the forward: how many borders are sampled together, BORDER_ALIGN_LANES or 1, and the room
-     for that. */
-  int64_t together, sample_groups;
-  int64_t sums;       /* of small channels: numbers that a thread adds up in */
-  int64_t own_orders; /* 1: a thread orders each list that it comes to; 0: they are ordered */
-};
-
-/* The borders of a list in order: the boxes of image n, by the line of border b, those without a
-   line last. `first` has K + 2 numbers, `keys` K, see order_list. */
-struct border_align_order {
-  int32_t *boxes, *first, *keys;
+  /* Of the forward: how many borders are sampled together, BORDER_ALIGN_LANES or 1, and room for
+     their points. */
+  int64_t together, point_groups;
 };
 
 /* `rows` and `argmax` are [N,K,4,C]. */
@@ -62,43 +42,47 @@ struct border_align_args {
   void *map_out, *rows_out; /* grad_input, output */
   const int32_t *argmax;
   int32_t *argmax_out;
-  int64_t *bad; /* the first element of argmax outside [0, pool_size] */
-  /* Of list n * 4 + b, K (or K + 2) numbers further on for each list; NULL if threads order lists
-     by themselves. */
-  struct border_align_order order;
+  int64_t *bad;    /* the first element of argmax outside [0, pool_size] */
+  int32_t *orders; /* of all lists, see border_align_order_of */
 };
 
-static inline struct border_align_order border_align_take_orders(
-    const struct border_align_shape *shape, int64_t lists, struct mluop_arena *arena) {
-  struct border_align_order order;
-  order.boxes = mluop_take(arena, lists * shape->K, sizeof(*order.boxes));
-  order.first = mluop_take(arena, lists * (shape->K + 2), sizeof(*order.first));
-  order.keys = mluop_take(arena, lists * shape->K, sizeof(*order.keys));
-  return order;
+/* The borders of a list in order: the boxes of image n, by the line of border b, those without a
+   line last. `first` has K + 3 numbers, the others K: see order_list. */
+struct border_align_order {
+  int32_t *boxes, *first, *keys;
+};
+
+static inline int64_t border_align_order_size(const struct border_align_shape *shape) {
+  return 3 * shape->K + 3;
 }
+
+/* That of list n * 4 + b. */
+static inline struct border_align_order border_align_order_of(const struct border_align_args *args,
+                                                              int64_t list) {
+  int32_t *const boxes = args->orders + list * border_align_order_size(&args->shape);
+  const int64_t K = args->shape.K;
+  return (struct border_align_order){boxes, boxes + K, boxes + 2 * K + 3};
+}
+
+/* Some points on borders: where they are along the border, the pixel before each, and the weights
+   of the four pixels around it. */
+struct border_align_points {
+  float at[BORDER_ALIGN_LANES], weight[4][BORDER_ALIGN_LANES];
+  int32_t place[BORDER_ALIGN_LANES], step[BORDER_ALIGN_LANES];
+};
 
 /* What a thread works in. */
 struct border_align_scratch {
   float *lines;
-  double *sums;
-  struct border_sample_group *samples;
-  struct border_align_order order;
+  struct border_align_points *points;
 };
 
-static inline struct border_align_scratch border_align_take(const struct border_align_args *args,
+static inline struct border_align_scratch border_align_take(const struct border_align_plan *plan,
                                                             struct mluop_arena *arena) {
-  const struct border_align_plan *plan = &args->plan;
   struct border_align_scratch scratch;
   scratch.lines = mluop_take(arena, plan->lines * plan->line_floats, sizeof(*scratch.lines));
-  scratch.sums = mluop_take(arena, plan->sums, sizeof(*scratch.sums));
-  scratch.samples = mluop_take(arena, plan->sample_groups, sizeof(*scratch.samples));
-  scratch.order = border_align_take_orders(&args->shape, plan->own_orders, arena);
+  scratch.points = mluop_take(arena, plan->point_groups, sizeof(*scratch.points));
   return scratch;
-}
-
-/* The sums of a list: pixels in the order of its lines, and one more line, and place in each. */
-static inline int64_t border_align_sums(const struct border_align_shape *shape) {
-  return (shape->H + 1) * (shape->W + 1) * shape->C;
 }
 
 #endif /* MLUOP_FAMILIES_BORDER_ALIGN_JOB_H_ */

@@ -8,6 +8,5 @@ MLUOP_KERNEL(border_align_order);
 MLUOP_KERNEL(border_align_check);
 MLUOP_KERNEL(border_align_forward);
 MLUOP_KERNEL(border_align_backward);
-MLUOP_KERNEL(border_align_backward_small);
 
 #endif /* MLUOP_FAMILIES_BORDER_ALIGN_KERNELS_H_ */
