@@ -82,11 +82,6 @@ MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, i
   const int64_t columns = p->columns - j, width = whole ? PRODUCT_COLUMNS : columns;
   const float *a = p->a + i * row, *b = p->b + j * p->depth;
   float *c = p->c + i * p->c_stride + j;
-  MLUOP_UNROLL
-  for (int r = 0; r < PRODUCT_ROWS; r++) { /* what is added to may be far away */
-    mluop_prefetch(c + r * p->c_stride);
-    mluop_prefetch(c + r * p->c_stride + PRODUCT_COLUMNS - 1);
-  }
   vf sum[PRODUCT_ROWS][PRODUCT_VECTORS];
   MLUOP_UNROLL
   for (int r = 0; r < PRODUCT_ROWS; r++) {

@@ -200,7 +200,7 @@ void MLUOP_VARIANT(dcn_backward_data)(const void *vargs, int64_t begin, int64_t 
     const int64_t map = image * a->shape.H * a->shape.W * a->shape.C;
     if (wave->begin == 0) clear(a, &slice, &slab, map);
     for (int64_t i = wave->begin; i < wave->end && !mluop_interrupted(a->interrupt); i++) {
-      block_of_pixels(a, &slice, &slab, image, i, &m);
+      block_of_pixels(a, &slice, &slab, image, dcn_turn(a, &slice, i), &m);
     }
     const int last = wave->end == a->plan.blocks;
     if (last && a->shape.is_half) store_halves(a, &slice, &slab, map);

@@ -5,11 +5,13 @@
 
 #include "families/dcn/places.h"
 
-/* `count` channels of a sample, from where its corners begin. */
+/* `count` channels of a sample, from where its corners begin. On the way it fetches those of a
+   later one, line by line: a CPU waits for less than for many at once. */
 MLUOP_INLINE void sample_channels(const struct dcn_sample *sample, vf mask, int64_t count,
-                                  float *to, int is_half) {
+                                  float *to, const struct dcn_sample *later, int is_half) {
   int64_t i = 0;
   for (; i + VL <= count; i += VL) {
+    for (int k = 0; k < 4; k++) mluop_prefetch(mluop_at(later->corner[k], i, is_half));
     const vf v[4] = {dcn_corner(sample, 0, i, VL, is_half), dcn_corner(sample, 1, i, VL, is_half),
                      dcn_corner(sample, 2, i, VL, is_half), dcn_corner(sample, 3, i, VL, is_half)};
     vf_store(to + i, dcn_blend(sample, v) * mask);
@@ -18,21 +20,6 @@ MLUOP_INLINE void sample_channels(const struct dcn_sample *sample, vf mask, int6
   vf v[4];
   for (int k = 0; k < 4; k++) v[k] = dcn_corner(sample, k, i, count - i, is_half);
   vf_store_part(to + i, dcn_blend(sample, v) * mask, count - i);
-}
-
-/* Fetches the channels of a piece around a sample. (Two loops: of the first one, the compiler makes
-   four instructions in a row.) */
-MLUOP_INLINE void fetch(const struct dcn_places *places, size_t number, const void *map,
-                        const struct dcn_piece *piece, int is_half) {
-  for (int k = 0; k < 4; k++) {
-    const int64_t at = places[number / DCN_LANES].at[k][number % DCN_LANES] + piece->channel;
-    for (int64_t c = 0; c < piece->count && c < 64; c += 16) {
-      mluop_prefetch(mluop_at(map, at + c, is_half));
-    }
-    for (int64_t c = 64; c < piece->count; c += 16) {
-      mluop_prefetch(mluop_at(map, at + c, is_half));
-    }
-  }
 }
 
 /* A row of merged groups, tap by tap: group by group in the matrix. */
@@ -55,14 +42,15 @@ MLUOP_INLINE void sample_rows(const struct dcn_args *a, const struct dcn_samples
   size_t at = 0;
   for (int64_t r = 0; r < rows; r++, at += each, matrix += PRODUCT_STRIDE) {
     float *const to = merged > 1 ? row : matrix;
-    const size_t later = r + DCN_AHEAD < rows ? DCN_AHEAD * each : 0;
+    const size_t ahead = r + DCN_AHEAD < rows ? DCN_AHEAD * each : 0;
     for (const struct dcn_piece *piece = b.pieces; piece < end; piece++) {
       const size_t number = at + (size_t)piece->sample, lane = number % DCN_LANES;
       const struct dcn_places *places = &b.places[number / DCN_LANES];
-      fetch(b.places, number + later, map, piece, is_half);
-      const struct dcn_sample sample =
-          dcn_sample_at(places, lane, mluop_at(map, piece->channel, is_half), is_half);
-      sample_channels(&sample, vf_set(places->mask[lane]), piece->count, to + piece->column,
+      const void *const from = mluop_at(map, piece->channel, is_half);
+      const struct dcn_sample sample = dcn_sample_at(places, lane, from, is_half);
+      const struct dcn_sample later = dcn_sample_at(&b.places[(number + ahead) / DCN_LANES],
+                                                    (number + ahead) % DCN_LANES, from, is_half);
+      sample_channels(&sample, vf_set(places->mask[lane]), piece->count, to + piece->column, &later,
                       is_half);
     }
     if (merged > 1) part_groups(a, row, matrix);

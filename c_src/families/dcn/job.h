@@ -36,7 +36,8 @@ struct dcn_plan {
   int64_t finish;  /* backward weight: the outputs of an item at the end */
   int64_t taps;    /* whose samples are placed at a time */
   int64_t slabs;   /* backward data: of the map, from top to bottom (their number changes no bit) */
-  int64_t wave_images, wave_blocks;
+  int64_t stretch; /* backward data: the blocks of pixels among which a slice may begin anywhere */
+  int64_t wave_images, wave_blocks; /* the latter are whole stretches */
 };
 
 /* Backward data goes through images by waves: some blocks of pixels of some images. (Their number

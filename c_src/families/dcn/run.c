@@ -145,9 +145,12 @@ static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   plan->wave_images = mluop_min(s->N, threads);
   const int64_t slabs = mluop_div_up(threads, plan->wave_images * dcn_slices(args));
   plan->slabs = mluop_max(1, mluop_min(slabs, s->H / SLAB_ROWS));
-  const int64_t room =
-      PARTIAL_BYTES * threads / (plan->wave_images * partial_bytes(args, dcn_rows(args)));
-  plan->wave_blocks = mluop_min(args->plan.blocks, mluop_max(1, room));
+  const int64_t bytes = partial_bytes(args, dcn_rows(args));
+  const int64_t band = mluop_div_up(plan->blocks, mluop_div_up(s->wo, plan->width));
+  const int64_t room = mluop_max(1, PARTIAL_BYTES / bytes);
+  plan->stretch = mluop_div_up(band, mluop_div_up(band, room));
+  const int64_t stretches = PARTIAL_BYTES * threads / (plan->wave_images * bytes * plan->stretch);
+  plan->wave_blocks = mluop_min(plan->blocks, mluop_max(1, stretches) * plan->stretch);
 }
 
 /* What all threads share. */

@@ -41,6 +41,16 @@ static inline int64_t dcn_slice_of(const struct dcn_args *a, int64_t channel) {
   return channel / channels * dcn_slices_of_group(a) + channel % channels / a->plan.slice;
 }
 
+/* The block of pixels that a slice has its turn with. Every other slice begins in the middle of
+   each stretch: neighbours, which write to the same cache lines, do not come to a pixel together.
+ */
+static inline int64_t dcn_turn(const struct dcn_args *a, const struct dcn_slice *slice,
+                               int64_t turn) {
+  const int64_t stretch = a->plan.stretch, first = turn - turn % stretch;
+  const int64_t length = dcn_least(stretch, a->plan.blocks - first);
+  return first + (turn - first + slice->index % 2 * (length / 2)) % length;
+}
+
 /* A slab: elements of an image of the map. */
 struct dcn_slab {
   int64_t index, begin, end;
