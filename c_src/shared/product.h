@@ -139,7 +139,9 @@ PRODUCT_FUNCTION void product_of_columns(const struct product *p) {
 }
 
 /* VL columns of a panel, VL rows at a time. The rows of B's transpose are far from each other in
-   memory: each is fetched ahead, which no CPU does for so many at once. */
+   memory: each is fetched ahead, which no CPU does for so many at once. Whole panels are written
+   past the caches: those of other threads have what was packed there before, and it takes long
+   until they give it up. */
 MLUOP_INLINE void product_pack_vector_(float *panel, int v, const void *from, int64_t at,
                                        int64_t stride, int64_t depth, int64_t columns, int is_half,
                                        int whole) {
@@ -155,16 +157,23 @@ MLUOP_INLINE void product_pack_vector_(float *panel, int v, const void *from, in
     }
     vf_transpose(rows);
     for (int64_t i = 0; i < count; i++) {
-      product_store_(panel + (k + i) * columns, v, rows[i], columns, whole);
+      float *to = panel + (k + i) * columns;
+      if (whole) {
+        vf_stream(to + v * VL, rows[i]);
+      } else {
+        product_store_(to, v, rows[i], columns, 0);
+      }
     }
   }
 }
 
-/* A panel of B from its transpose: column j is the `depth` elements from `from` + j * stride on. */
+/* A panel of B from its transpose: column j is the `depth` elements from `from` + j * stride on.
+   The caller ends with vf_stream_end. */
 static inline void product_pack(float *panel, const void *from, int64_t at, int64_t stride,
                                 int64_t depth, int64_t columns, int is_half) {
+  const int whole = columns == PRODUCT_COLUMNS && (uintptr_t)panel % sizeof(vf) == 0;
   for (int v = 0; v < PRODUCT_VECTORS; v++) {
-    if (columns == PRODUCT_COLUMNS) {
+    if (whole) {
       product_pack_vector_(panel, v, from, at, stride, depth, PRODUCT_COLUMNS, is_half, 1);
     } else {
       product_pack_vector_(panel, v, from, at, stride, depth, columns, is_half, 0);

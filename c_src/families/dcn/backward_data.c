@@ -165,7 +165,7 @@ static void block_of_pixels(const struct dcn_args *a, const struct dcn_slice *sl
   for (int64_t tap = 0; tap < dcn_taps(s); tap += a->plan.taps) {
     const struct dcn_some_taps taps = dcn_taps_from(a, tap);
     const int64_t columns = taps.count * slice->channels;
-    b->range = dcn_range(a, &pixels, slice->first, slice->channels, tap * slice->channels, columns);
+    b->range = dcn_range(s, &pixels, slice->first, slice->channels, tap * slice->channels, columns);
     dcn_place_samples(a, &b->range, b->places);
     dcn_set_pieces(s, slice->first, slice->channels, tap * slice->channels, columns, b);
     const int64_t count = choose_pixels(b, slab, sums.home, m->chosen);

@@ -66,7 +66,7 @@ void MLUOP_VARIANT(dcn_sample)(const struct dcn_args *a, const struct dcn_block 
   const int64_t begin = block->begin * a->plan.merged, depth = block->depth * a->plan.merged;
   const int64_t width = a->plan.merged > 1 ? dcn_group_stride(a) * a->plan.merged : depth;
   const int64_t map = block->pixels.image * s->H * s->W * s->C;
-  const struct dcn_range range = dcn_range(a, &block->pixels, first, channels, begin, depth);
+  const struct dcn_range range = dcn_range(s, &block->pixels, first, channels, begin, depth);
   if (!dcn_same_range(&range, &b->range)) {
     b->range = range;
     dcn_place_samples(a, &range, b->places);

@@ -46,6 +46,7 @@ void MLUOP_VARIANT(dcn_pack_forward)(const void *vargs, int64_t begin, int64_t e
       }
     }
   }
+  vf_stream_end();
 }
 
 /* The bias in each row of C, or nothing: then the first product does not add. */

@@ -179,16 +179,12 @@ struct dcn_range {
 };
 
 /* The range of columns [begin, begin + depth), of which each tap has one for each of `count`
-   channels; or that of all taps, which are found once for all columns where there is room. */
-static inline struct dcn_range dcn_range(const struct dcn_args *a, const struct dcn_pixels *pixels,
+   channels. */
+static inline struct dcn_range dcn_range(const struct dcn_shape *s, const struct dcn_pixels *pixels,
                                          int64_t channel, int64_t count, int64_t begin,
                                          int64_t depth) {
-  const struct dcn_shape *s = &a->shape;
-  const int64_t shared = s->C / s->deformable_groups, group = channel / shared;
-  const int whole = a->plan.taps == dcn_taps(s);
-  const int64_t tap = whole ? 0 : begin / count;
-  const int64_t end = whole ? dcn_taps(s) : dcn_blocks(begin + depth, count);
-  return (struct dcn_range){*pixels, tap, end - tap, group,
+  const int64_t shared = s->C / s->deformable_groups, group = channel / shared, tap = begin / count;
+  return (struct dcn_range){*pixels, tap, dcn_blocks(begin + depth, count) - tap, group,
                             (channel + count - 1) / shared + 1 - group};
 }
 

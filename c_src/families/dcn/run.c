@@ -7,7 +7,6 @@
 enum {
   FORWARD_ROWS = 240, /* pixels of a block, at most */
   BACKWARD_ROWS = 192,
-  MOST_SAMPLES = 24,   /* of a pixel, where all are placed at a time */
   MOST_WIDTH = 48,     /* of a band, so that what its neighbours sample stays in the cache */
   BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
   CUTS = 8,            /* sizes that are looked at */
@@ -91,10 +90,7 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   args->plan.depth = cut(columns, PRODUCT_DEPTH, 16);
   args->plan.outputs = mluop_min(outputs, cut(outputs, MOST_OUTPUTS, 32));
   args->plan.merged = merged_groups(s);
-  args->plan.taps = dcn_taps(s);
-  if (dcn_most_samples(args, dcn_taps(s), dcn_block_channels(args)) > MOST_SAMPLES) {
-    args->plan.taps = taps_of_depth(args);
-  }
+  args->plan.taps = taps_of_depth(args);
   const int64_t samples = dcn_most_samples(args, args->plan.taps, dcn_block_channels(args));
   cut_pixels(s, rows_of(FORWARD_ROWS, samples), mluop_num_threads(handle), &args->plan);
   struct mluop_arena arena = {NULL, 0};
