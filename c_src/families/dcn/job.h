@@ -229,6 +229,10 @@ static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t taps, i
 
 /* ---------------------------------------------------------------------- memory of a thread */
 
+/* Rows that a product adds to come first, then those that it reads, then the rest. Where rows are
+   far from each other, prefetches of the CPU run ahead by more than MLUOP_THREAD_GAP: what they
+   fetch should not be another thread's. */
+
 /* For so many samples of a pixel; no place is known. */
 static inline struct dcn_samples dcn_samples(const struct dcn_args *a, int64_t channels,
                                              struct mluop_arena *arena) {
@@ -248,9 +252,10 @@ struct dcn_block_memory {
 
 static inline struct dcn_block_memory dcn_block_memory(const struct dcn_args *a,
                                                        struct mluop_arena *arena) {
-  struct dcn_block_memory m = {.samples = dcn_samples(a, dcn_block_channels(a), arena)};
-  m.matrix = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  struct dcn_block_memory m;
   m.outputs = mluop_take(arena, dcn_rows(a) * a->plan.merged * a->plan.outputs, sizeof(float));
+  m.matrix = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.samples = dcn_samples(a, dcn_block_channels(a), arena);
   return m;
 }
 
@@ -266,9 +271,10 @@ struct dcn_data_memory {
 static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
   const int64_t columns = a->plan.taps * a->plan.slice;
-  struct dcn_data_memory m = {.samples = dcn_samples(a, a->plan.slice, arena)};
-  m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  struct dcn_data_memory m;
   m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
+  m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.samples = dcn_samples(a, a->plan.slice, arena);
   m.nowhere = mluop_take(arena, a->plan.slice, sizeof(float));
   m.chosen = mluop_take(arena, dcn_rows(a), sizeof(int32_t));
   return m;
