@@ -115,6 +115,8 @@ def array(tensor: Tensor | None) -> tuple[CData, CData]:
 
 def rows(pair: Tensor) -> tuple[tuple[CData, CData], tuple[CData, CData]]:
     """Return the two rows of a (2, count) tensor."""
-    desc = _array_descriptor(pair.dtype, pair.shape[1:])
-    first, row_bytes = pair.data_ptr(), pair.shape[1] * pair.element_size()
-    return (desc, _cast(_VOID_P, first)), (desc, _cast(_VOID_P, first + row_bytes))
+    _, count = pair.shape
+    desc = _array_descriptor(pair.dtype, (count,))
+    first = pair.data_ptr()
+    second = first + count * pair.element_size()
+    return (desc, _cast(_VOID_P, first)), (desc, _cast(_VOID_P, second))

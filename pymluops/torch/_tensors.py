@@ -222,7 +222,7 @@ def in_parts(
     """
     bytes_per_item = math.prod(shape[1:]) * dtype.itemsize
     count = max(1, PART_BYTES * torch.get_num_threads() // bytes_per_item)
-    if dtype is torch.float64 or memory_format(like) is torch.channels_last or count >= shape[0]:
+    if count >= shape[0] or dtype is torch.float64 or memory_format(like) is torch.channels_last:
         output = new_nhwc(shape, dtype)
         compute(slice(0, shape[0]), output)
         return as_input(output, like)
@@ -235,6 +235,11 @@ def in_parts(
         compute(items, part)
         moved(part, output[items])
     return output
+
+
+def items_of(tensor: Tensor, items: slice) -> Tensor:
+    """Return some items of a tensor: itself, without an operator of torch, if these are all."""
+    return tensor if items.stop - items.start == len(tensor) else tensor[items]
 
 
 def moved(source: Tensor, target: Tensor) -> Tensor:

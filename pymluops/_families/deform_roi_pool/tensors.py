@@ -19,6 +19,7 @@ from pymluops.torch._tensors import (
     check_same_dtype,
     compute_dtype,
     in_parts,
+    items_of,
     new_memory,
     new_nhwc,
     new_tensor,
@@ -75,9 +76,9 @@ def _forward(
     moves = None if offset is None else to_dense(offset, dtype)
 
     def compute(items: slice, part: Tensor) -> None:
-        moved = None if moves is None else moves[items]
+        moved = None if moves is None else items_of(moves, items)
         numbers = (spatial_scale, sampling_ratio, gamma)
-        native.forward(features, regions[items], moved, part, *numbers)
+        native.forward(features, items_of(regions, items), moved, part, *numbers)
 
     return in_parts(shape, input, dtype, compute)
 

@@ -77,7 +77,7 @@ class _Sites:
     """The positions where a mask is positive: rows and columns, (2, count)."""
 
     def __init__(self, mask: Tensor) -> None:
-        self.positions = to_dense(torch.nonzero(mask[0] > _ZERO).t(), torch.int32)
+        self.positions = torch.nonzero(mask[0] > _ZERO).t().int().contiguous()
         self.count = self.positions.shape[1]
 
     def check_inside(self, shape: tuple[int, ...]) -> None:

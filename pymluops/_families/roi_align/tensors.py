@@ -20,6 +20,7 @@ from pymluops.torch._tensors import (
     check_extents,
     compute_dtype,
     in_parts,
+    items_of,
     new_memory,
     new_nhwc,
     new_tensor,
@@ -95,9 +96,9 @@ def _forward(
     places = argmax if pool_mode == POOL_MODES["max"] else ()
 
     def compute(items: slice, part: Tensor) -> None:
-        results = [part, *(place[items] for place in places)]
+        results = [part, *(items_of(place, items) for place in places)]
         numbers = (spatial_scale, sampling_ratio, pool_mode, aligned)
-        native.forward(features, regions[items], results, *numbers)
+        native.forward(features, items_of(regions, items), results, *numbers)
 
     return in_parts(shape, input, dtype, compute), *argmax
 
