@@ -59,7 +59,7 @@ static bool check_data(const struct mluop_call *call, const struct mluop_rule *r
                                  tensor->name, size, remainder, size));
 }
 
-static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
+static bool check_tensor(const struct mluop_call *call, const struct mluop_rule *rule,
                          const struct mluop_tensor *tensor, mluOpStatus_t *status) {
   const struct mluOpTensorStruct *desc = tensor->desc;
   const mluOpStatus_t error = rule->status;
@@ -97,8 +97,6 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
                              mluop_dtype_name(MLUOP_DTYPE_FLOAT)));
     case CHECK_SAME_DTYPE:
       return check_same_dtype(call, rule, tensor, status);
-    case CHECK_SHAPE:
-      return mluop_check_shape(call, rule, tensor, status);
     case CHECK_ELEMENTS:
       return desc->element_num < element_limit ||
              fail(status,
@@ -111,24 +109,10 @@ static bool check_tensor(struct mluop_call *call, const struct mluop_rule *rule,
   }
 }
 
-/* Whether a tensor has the extents of one that a rule of shapes has accepted: then it holds again,
-   and its text need not be read again. */
-static bool fits_as_well(const struct mluop_rule *rule, const struct mluop_tensor *accepted,
-                         const struct mluop_tensor *tensor) {
-  if (rule->check != CHECK_SHAPE || accepted == NULL) return false;
-  const struct mluOpTensorStruct *one = accepted->desc, *other = tensor->desc;
-  return one->dim_nb == other->dim_nb &&
-         memcmp(one->dims, other->dims, (size_t)one->dim_nb * sizeof(*one->dims)) == 0;
-}
-
-static bool check_tensors(struct mluop_call *call, const struct mluop_rule *rule, unsigned tensors,
-                          mluOpStatus_t *status) {
-  const struct mluop_tensor *accepted = NULL;
+static bool check_tensors(const struct mluop_call *call, const struct mluop_rule *rule,
+                          unsigned tensors, mluOpStatus_t *status) {
   for (unsigned left = rule->tensors & tensors; left != 0; left &= left - 1) {
-    const struct mluop_tensor *tensor = &call->tensors[__builtin_ctz(left)];
-    if (fits_as_well(rule, accepted, tensor)) continue;
-    if (!check_tensor(call, rule, tensor, status)) return false;
-    accepted = tensor;
+    if (!check_tensor(call, rule, &call->tensors[__builtin_ctz(left)], status)) return false;
   }
   return true;
 }
@@ -266,6 +250,8 @@ static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule, u
     case CHECK_EQUAL:
     case CHECK_NUMBER:
       return mluop_check_scalar(call, rule, status);
+    case CHECK_SHAPE:
+      return mluop_check_shapes(call, rule, rule->tensors & tensors, status);
     case CHECK_WORKSPACE:
       return check_workspace(call, rule, status);
     case CHECK_OVERLAP:

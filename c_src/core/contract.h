@@ -133,9 +133,9 @@ struct mluop_rule {
 bool mluop_contract_holds(struct mluop_call *call, const struct mluop_rule *rules,
                           mluOpStatus_t *status);
 
-/* contract_shape.c: CHECK_SHAPE for one tensor. */
-bool mluop_check_shape(struct mluop_call *call, const struct mluop_rule *rule,
-                       const struct mluop_tensor *tensor, mluOpStatus_t *status);
+/* contract_shape.c: CHECK_SHAPE for these tensors. */
+bool mluop_check_shapes(struct mluop_call *call, const struct mluop_rule *rule, unsigned tensors,
+                        mluOpStatus_t *status);
 
 /* contract_scalar.c */
 static inline struct mluop_scalar mluop_integer(const char *name, int64_t value) {

@@ -142,17 +142,37 @@ static bool fits(struct mluop_call *call, int tensor, const struct shape_word *p
   return true;
 }
 
-bool mluop_check_shape(struct mluop_call *call, const struct mluop_rule *rule,
-                       const struct mluop_tensor *tensor, mluOpStatus_t *status) {
-  const int index = (int)(tensor - call->tensors);
+static bool check_shape(struct mluop_call *call, const struct mluop_rule *rule, int index,
+                        mluOpStatus_t *status) {
+  const int64_t *dims = call->tensors[index].desc->dims;
   const char *word = rule->text;
   for (int dim = 0; *word != '\0'; dim++) {
     const struct shape_word product = read_product(call, word);
-    if (!fits(call, index, &product, tensor->desc->dims[dim])) {
+    if (!fits(call, index, &product, dims[dim])) {
       *status = fail_extent(call, rule, index, dim, &product, word);
       return false;
     }
     word = product.end + (*product.end == ' ');
+  }
+  return true;
+}
+
+static bool same_extents(const struct mluOpTensorStruct *one,
+                         const struct mluOpTensorStruct *other) {
+  return one->dim_nb == other->dim_nb &&
+         memcmp(one->dims, other->dims, (size_t)one->dim_nb * sizeof(*one->dims)) == 0;
+}
+
+bool mluop_check_shapes(struct mluop_call *call, const struct mluop_rule *rule, unsigned tensors,
+                        mluOpStatus_t *status) {
+  const struct mluOpTensorStruct *accepted = NULL;
+  for (unsigned left = tensors; left != 0; left &= left - 1) {
+    const int index = __builtin_ctz(left);
+    const struct mluOpTensorStruct *desc = call->tensors[index].desc;
+    /* What has fitted fits again: its text need not be read again. */
+    if (accepted != NULL && same_extents(accepted, desc)) continue;
+    if (!check_shape(call, rule, index, status)) return false;
+    accepted = desc;
   }
   return true;
 }
