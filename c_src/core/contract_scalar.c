@@ -25,12 +25,13 @@ static int64_t integer_at(const struct mluop_scalar *scalar, int64_t i) {
 
 static bool ends_name(char c) { return c == '\0' || c == '[' || c == '*' || c == '|' || c == ' '; }
 
-/* The scalar that `name` begins with, and what follows there. Names differ early: comparing them in
-   a loop is faster than by a function. */
+/* The scalar that `name` begins with, and what follows there. Most names differ in the first
+   letter: comparing them in a loop is faster than by a function. */
 static const struct mluop_scalar *find(const struct mluop_call *call, const char *name,
                                        const char **rest) {
   for (int i = 0; i < MLUOP_MAX_SCALARS && call->scalars[i].name != NULL; i++) {
     const char *own = call->scalars[i].name, *other = name;
+    if (*own != *other) continue;
     while (*own != '\0' && *own == *other) own++, other++;
     if (*own != '\0' || !ends_name(*other)) continue;
     *rest = other;

@@ -129,12 +129,17 @@ static mluOpStatus_t fail_extent(const struct mluop_call *call, const struct mlu
 
 /* ------------------------------------------------------------------------------------- check */
 
+/* Division takes long, and most divisors are 1. */
+static bool divides(int64_t divisor, int64_t extent) {
+  return divisor == 1 || (divisor > 0 && extent % divisor == 0);
+}
+
 /* Compares an extent with a product, or takes the letter from it that is not bound yet. */
 static bool fits(struct mluop_call *call, int tensor, const struct shape_word *product,
                  int64_t extent) {
-  if (product->overflow || product->divisor <= 0 || extent % product->divisor != 0) return false;
+  if (product->overflow || !divides(product->divisor, extent)) return false;
   if (product->letter == 0 || product->is_bound) return extent == product->known;
-  if (product->known <= 0 || extent % product->known != 0) return false;
+  if (!divides(product->known, extent)) return false;
   const int letter = product->letter - 'A';
   call->letters[letter] = extent / product->known;
   call->letters_bound |= 1u << letter;
