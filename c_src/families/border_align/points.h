@@ -2,8 +2,6 @@
 #ifndef MLUOP_FAMILIES_BORDER_ALIGN_POINTS_H_
 #define MLUOP_FAMILIES_BORDER_ALIGN_POINTS_H_
 
-#include <math.h>
-
 #include "families/border_align/geometry.h"
 
 /* The points at which the forward looks. */
@@ -45,12 +43,13 @@ struct border_walk {
   int64_t count; /* of points, once they have been found */
 };
 
-/* A border outside the map's lines has no point inside: neither has one that starts at NaN. */
+/* A border outside the map's lines has no point inside: neither has one that stays before the map.
+   (One that starts at NaN would raise a floating-point exception.) */
 static inline struct border_walk walk_of(const struct border_list *list, int64_t k) {
   const struct border border = border_of(list, k);
   struct mluop_axis across;
   if (!mluop_axis_at(border.across, list->lines, &across)) {
-    return (struct border_walk){.start = NAN};
+    return (struct border_walk){.start = -2.0f};
   }
   return (struct border_walk){across.low, across.frac, border.start, border.stride, 0};
 }
