@@ -7,10 +7,10 @@ enum { INPUT, OUTPUT };
 enum {
   BYTE_COST = 60, /* in picoseconds */
   LINE_BYTES = 64,
-  /* Lines so far apart have the same place in a cache, where they push each other out: from so many
+  /* Where lines of the target have the same place in a cache, and push each other out: from so many
      bytes on, they are faster written past the caches. */
-  SAME_PLACE = 4096,
-  PAGES_BYTES = 8 << 20
+  PAGES_BYTES = 8 << 20,
+  FEW_ROWS = 64 /* whose lines find room in the second cache wherever they are */
 };
 
 /* Of memory that a tensor and its gaps may take, far beyond what there is. */
@@ -151,11 +151,27 @@ static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
   extent->blocks = mluop_max(1, mluop_div_up(lines * line, extent->step));
 }
 
+/* Tiles pay where neither lines of their columns nor of their rows push each other out of the first
+   cache. Those of few rows may, as tiles side by side follow each other then. */
+static enum layout_way way_of(const struct layout_args *args, bool far) {
+  const int64_t line = LINE_BYTES / args->size;
+  if (far) return LAYOUT_FAR;
+  const bool rows_crowd = args->rows.count > FEW_ROWS && layout_crowded(args->from.pitch, line);
+  return rows_crowd || layout_crowded(args->to.pitch, line) ? LAYOUT_STRIPS : LAYOUT_TILES;
+}
+
 static void cut_both(struct layout_args *args) {
   const int64_t size = args->size, line = LINE_BYTES / size;
-  int64_t rows = LAYOUT_FAR, columns = LAYOUT_FAR;
-  if (!args->far) {
-    const bool is_long = args->from.pitch < args->to.pitch || args->to.pitch % SAME_PLACE == 0;
+  int64_t rows = 128, columns = 2 * line;
+  if (args->way == LAYOUT_FAR) {
+    rows = 4 * line;
+    columns = 32 * line;
+  } else if (args->way == LAYOUT_TILES && layout_crowded(args->from.pitch, line)) {
+    rows = line;
+    columns = 256;
+  } else if (args->way == LAYOUT_STRIPS) {
+    const bool is_long =
+        args->from.pitch < args->to.pitch || args->to.pitch % LAYOUT_SAME_PLACE == 0;
     rows = is_long ? LAYOUT_LONG_COLUMN : LAYOUT_COLUMN_BYTES / size;
     columns = (is_long ? LAYOUT_SHORT_ROW_BYTES : LAYOUT_ROW_BYTES) / size;
   }
@@ -181,9 +197,10 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
 
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
-  args.far = mluop_exceeds_caches(handle, moved) ||
-             (moved > PAGES_BYTES && args.to.pitch % SAME_PLACE == 0);
-  args.stream = args.far && args.to.pitch % LINE_BYTES == 0;
+  const bool far = mluop_exceeds_caches(handle, moved) ||
+                   (moved > PAGES_BYTES && args.to.pitch % LAYOUT_SAME_PLACE == 0);
+  args.way = way_of(&args, far);
+  args.stream = far && args.to.pitch % LINE_BYTES == 0;
   cut_both(&args);
   const int64_t count =
       mluop_extent(&call, 'N') * args.lines * args.rows.blocks * args.columns.blocks;

@@ -1,61 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layout/few_channels.h"
 
-/* A line of each row and of each column. */
-MLUOP_INLINE void convert_lines(const char *from, int64_t pitch, char *to, int64_t to_pitch,
-                                int size, int stream) {
-  const int64_t line = LINE_BYTES / size;
-  for (int64_t column = 0; column < line; column += RUN_BYTES / size) {
-    for (int64_t row = 0; row < line; row += VECTOR_BYTES / size) {
-      transpose_runs(from + row * pitch + column * size, pitch, to + column * to_pitch + row * size,
-                     to_pitch, RUN_BYTES / size, size, stream);
-    }
-  }
-}
-
-/* Between memory and memory: what is read soon is fetched, and lines are written whole. */
-MLUOP_INLINE void convert_far(const struct layout_args *a, const struct image_block *b, int size) {
-  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
-  const int64_t begin = b->rows.begin, end = b->rows.end;
-  const uintptr_t first = (uintptr_t)(b->to + begin * size) / (uintptr_t)size;
-  const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)line) : 0;
-  for (int64_t column = b->columns.begin; column < b->columns.end;
-       column = next_tile(b->columns, column, line, line)) {
-    char *target = b->to + column * to_pitch + begin * size;
-    for (int64_t row = begin, next; row < end; row = next) {
-      next = next_tile(b->rows, row, row == begin && to_line > 0 ? to_line : line, line);
-      const char *from = b->from + row * pitch + column * size;
-      for (int64_t k = 0; k < line; k++) {
-        mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
-      }
-      const uintptr_t soon =
-          (uintptr_t)target + (uintptr_t)(line * to_pitch + (row - begin) * size);
-      for (int64_t k = 0; !a->stream && k < line; k++) {
-        __builtin_prefetch((const void *)(soon + (uintptr_t)(k * to_pitch)), 1, 3);
-      }
-      char *to = target + (row - begin) * size;
-      if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
-        convert_lines(from, pitch, to, to_pitch, size, 1);
+/* A line of each row and of each column. Past the caches, few lines are begun at a time. */
+MLUOP_INLINE void transpose_tile(const char *from, int64_t pitch, char *to, int64_t to_pitch,
+                                 int size, int stream) {
+  const int64_t line = LINE_BYTES / size, height = VECTOR_BYTES / size;
+  const int by_runs = stream && height < line;
+  const int64_t width = by_runs ? RUN_BYTES / size : height;
+  for (int64_t column = 0; column < line; column += width) {
+    for (int64_t row = 0; row < line; row += height) {
+      const char *source = from + row * pitch + column * size;
+      char *target = to + column * to_pitch + row * size;
+      if (by_runs) {
+        transpose_runs(source, pitch, target, to_pitch, RUN_BYTES / size, size, stream);
       } else {
-        convert_lines(from, pitch, to, to_pitch, size, 0);
+        transpose_square(source, pitch, target, to_pitch, size, stream);
       }
     }
   }
 }
 
-/* Lines so far apart have the same place in the first cache, which holds a few of each. */
-enum { SAME_PLACE = 4096, LINES_OF_A_PLACE = 8 };
+/* On their own, or the compiler has too few registers left for what is around them. */
+#define TILE(name, size, stream)                                                        \
+  __attribute__((noinline)) static void name(const char *from, int64_t pitch, char *to, \
+                                             int64_t to_pitch) {                        \
+    transpose_tile(from, pitch, to, to_pitch, size, stream);                            \
+  }
+TILE(move_halves, 2, 0)
+TILE(move_floats, 4, 0)
+TILE(stream_halves, 2, 1)
+TILE(stream_floats, 4, 1)
 
-/* Whether lines of so many rows push each other out of the first cache. */
-static int crowded(int64_t pitch, int64_t rows) {
-  const int64_t power = pitch & -pitch; /* of two, of which the pitch is a multiple */
-  return rows * (power < SAME_PLACE ? power : SAME_PLACE) > LINES_OF_A_PLACE * SAME_PLACE;
+/* From memory to memory, what is read soon is fetched, and what is written soon. */
+MLUOP_INLINE void convert_tile(const struct layout_args *a, const struct image_block *b,
+                               int64_t row, int64_t column, int size) {
+  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch;
+  const char *from = b->from + row * pitch + column * size;
+  char *to = b->to + column * a->to.pitch + row * size;
+  for (int64_t k = 0; a->way == LAYOUT_FAR && k < line; k++) {
+    mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
+  }
+  for (int64_t k = 0; a->way == LAYOUT_FAR && !a->stream && k < line; k++) {
+    mluop_prefetch_write((const void *)((uintptr_t)to + (uintptr_t)((line + k) * a->to.pitch)));
+  }
+  if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
+    (size == 2 ? stream_halves : stream_floats)(from, pitch, to, a->to.pitch);
+  } else {
+    (size == 2 ? move_halves : move_floats)(from, pitch, to, a->to.pitch);
+  }
 }
 
-/* In the caches: a run of columns at a time, each written from begin to end. Lines of many columns
-   would have the same place in the first cache where columns are a power of two apart, and push
-   each other out. Rows that would are copied first. */
-MLUOP_INLINE void convert_near(const struct layout_args *a, const struct image_block *b, int size) {
+/* Whole lines are read and written, those of the target from begin to end: a line of columns, then
+   the next one. */
+MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_block *b,
+                                int size) {
+  const int64_t line = LINE_BYTES / size;
+  const struct span rows = b->rows, columns = b->columns;
+  const uintptr_t first = (uintptr_t)(b->to + rows.begin * size) / (uintptr_t)size;
+  const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)line) : 0;
+  for (int64_t column = columns.begin; column < columns.end;
+       column = next_tile(columns, column, line, line)) {
+    for (int64_t row = rows.begin, next; row < rows.end; row = next) {
+      next = next_tile(rows, row, row == rows.begin && to_line > 0 ? to_line : line, line);
+      convert_tile(a, b, row, column, size);
+    }
+  }
+}
+
+/* A run of columns at a time, each written from begin to end. Lines of many columns would have the
+   same place in the first cache where columns are a power of two apart, and push each other out.
+   Rows that would are copied first. */
+MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_block *b,
+                                 int size) {
   const int64_t height = VECTOR_BYTES / size, width = RUN_BYTES / size;
   const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
   const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
@@ -63,7 +79,7 @@ MLUOP_INLINE void convert_near(const struct layout_args *a, const struct image_b
   const int64_t apart = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
   int64_t pitch = a->from.pitch;
   char buffer[LAYOUT_BUFFER] __attribute__((aligned(LINE_BYTES)));
-  if (crowded(pitch, rows) && rows * apart <= LAYOUT_BUFFER) {
+  if (layout_crowded(pitch, rows) && rows * apart <= LAYOUT_BUFFER) {
     pitch = apart;
     for (int64_t row = 0; row < rows; row++) {
       move_bytes(buffer + row * pitch, from + row * a->from.pitch, columns * size);
@@ -88,28 +104,12 @@ MLUOP_INLINE void convert_near(const struct layout_args *a, const struct image_b
 /* On their own, or the compiler has too few registers left for their loops. */
 __attribute__((noinline)) static void convert_halves(const struct layout_args *a,
                                                      const struct image_block *b) {
-  convert_near(a, b, 2);
+  convert_strips(a, b, 2);
 }
 
 __attribute__((noinline)) static void convert_floats(const struct layout_args *a,
                                                      const struct image_block *b) {
-  convert_near(a, b, 4);
-}
-
-/* Crowded rows where a vector is a line: each is read once, so that it does not matter if it is
-   pushed out. Of two lines of a row, so that those of the columns are not. */
-MLUOP_INLINE void convert_squares(const struct layout_args *a, const struct image_block *b) {
-  const struct span rows = b->rows, columns = b->columns;
-  for (int64_t first = columns.begin, end; first < columns.end; first = end) {
-    end = first + 4 * VL <= columns.end ? first + 2 * VL : columns.end;
-    const struct span part = {first, end};
-    for (int64_t row = rows.begin; row < rows.end; row = next_tile(rows, row, VL, VL)) {
-      for (int64_t column = first; column < end; column = next_tile(part, column, VL, VL)) {
-        transpose_square(b->from + row * a->from.pitch + column * 4, a->from.pitch,
-                         b->to + column * a->to.pitch + row * 4, a->to.pitch);
-      }
-    }
-  }
+  convert_strips(a, b, 4);
 }
 
 /* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. */
@@ -135,17 +135,19 @@ MLUOP_INLINE void convert_each(const struct layout_args *a, const struct image_b
   }
 }
 
+/* Fewer elements than 16 at a time, and parts of lines that crowd, take longer in tiles. */
+MLUOP_INLINE int suits_tiles(const struct layout_args *a, int size) {
+  const int64_t line = LINE_BYTES / size, vector = VECTOR_BYTES / size;
+  if (a->way != LAYOUT_TILES) return a->way == LAYOUT_FAR;
+  return vector == line || (vector >= 16 && !layout_crowded(a->from.pitch, line));
+}
+
 MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t rows = a->rows.count, columns = a->columns.count;
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
-  const int wide = rows >= line && columns >= line;
-  const int squares = vector == line && size == 4 && a->from.pitch % (SAME_PLACE / 16) == 0 &&
-                      a->to.pitch % (SAME_PLACE / 2) != 0;
   if (a->packed && convert_few(a, b, size)) return;
-  if (wide && a->far) {
-    convert_far(a, b, size);
-  } else if (wide && squares) {
-    convert_squares(a, b);
+  if (rows >= line && columns >= line && suits_tiles(a, size)) {
+    convert_tiles(a, b, size);
   } else if (rows >= vector && columns >= run) {
     (size == 2 ? convert_halves : convert_floats)(a, b);
   } else if (rows >= run && columns >= vector) {

@@ -5,12 +5,13 @@
 #include "core/kernel.h"
 
 /* An image is a matrix that is transposed: channels by pixels, or pixels by channels. It is cut
-   into blocks, which are the items, of about equal extents. Between memory and memory they have
-   this many elements along each side. */
-enum { LAYOUT_FAR = 128 };
+   into blocks, which are the items, of about equal extents, and these are the ways to go through
+   one: in tiles of a line of each row and of each column; in such tiles, from memory to memory;
+   or in strips of a few columns. */
+enum layout_way { LAYOUT_TILES, LAYOUT_FAR, LAYOUT_STRIPS };
 
-/* In the caches, a block is longer along the side whose lines are further apart: of the source, or
-   of the target. */
+/* Blocks of strips are longer along the side whose lines are further apart: of the source, or of
+   the target. */
 enum {
   LAYOUT_ROW_BYTES = 256,
   LAYOUT_COLUMN_BYTES = 256,
@@ -18,6 +19,16 @@ enum {
   LAYOUT_SHORT_ROW_BYTES = 128,
   LAYOUT_BUFFER = (LAYOUT_LONG_COLUMN + 32) * (LAYOUT_SHORT_ROW_BYTES + 64) /* for either */
 };
+
+/* Lines so far apart have the same place in the first cache, which holds a few of each. */
+enum { LAYOUT_SAME_PLACE = 4096, LAYOUT_LINES_OF_A_PLACE = 8 };
+
+/* Whether so many lines, `pitch` apart, push each other out of the first cache. */
+static inline bool layout_crowded(int64_t pitch, int64_t lines) {
+  const int64_t power = pitch & -pitch; /* of two, of which the pitch is a multiple */
+  const int64_t apart = power < LAYOUT_SAME_PLACE ? power : LAYOUT_SAME_PLACE;
+  return lines * apart > LAYOUT_LINES_OF_A_PLACE * LAYOUT_SAME_PLACE;
+}
 
 /* Distances in the source or in the target, in bytes: between the rows of a matrix there, between
    matrices, and between images. */
@@ -40,8 +51,8 @@ struct layout_args {
   int64_t lines; /* matrices of an image */
   int size;      /* of an element, in bytes */
   int packed;    /* rows follow each other, in the source and in the target */
-  int far;       /* not in the caches; what is written soon is asked for, or goes past them: */
-  int stream;    /* lines of the target begin at the same places in its rows */
+  enum layout_way way;
+  int stream; /* past the caches: lines of the target begin at the same places in its rows */
 };
 
 MLUOP_KERNEL(layout_convert);

@@ -82,17 +82,31 @@ MLUOP_INLINE void transpose_short_columns(const char *from, int64_t from_pitch, 
   }
 }
 
-/* Elements of 4 bytes: VL rows and columns. Each row is read at once. */
-MLUOP_INLINE void transpose_square(const char *from, int64_t from_pitch, char *to,
-                                   int64_t to_pitch) {
-  vf vectors[VL];
-  for (int i = 0; i < VL; i++) {
-    vectors[i] = vf_load((const void *)from);
-    from = transpose_next_(from, from_pitch);
+/* A vector of each of as many rows as it has elements: each of its columns becomes one, too. */
+MLUOP_INLINE void transpose_square(const char *from, int64_t from_pitch, char *to, int64_t to_pitch,
+                                   int size, int stream) {
+  enum { RUNS = VECTOR_BYTES / RUN_BYTES };
+  const int run = RUN_BYTES / size;
+  vf vectors[VECTOR_BYTES / 2];
+  for (int r = 0; r < RUNS; r++) {
+    for (int i = 0; i < run; i++) {
+      vectors[r * run + i] = vf_load((const void *)from);
+      from = transpose_next_(from, from_pitch);
+    }
+    transpose_matrices_(vectors + r * run, size);
   }
-  vf_transpose(vectors);
-  for (int i = 0; i < VL; i++) {
-    vf_store((void *)to, vectors[i]);
+  for (int i = 0; i < run; i++) {
+    vf runs[RUNS];
+    for (int r = 0; r < RUNS; r++) runs[r] = vectors[r * run + i];
+    vf_transpose_runs(runs);
+    for (int r = 0; r < RUNS; r++) {
+      char *column = to + r * run * to_pitch;
+      if (stream) {
+        vf_stream((void *)column, runs[r]);
+      } else {
+        vf_store((void *)column, runs[r]);
+      }
+    }
     to = (char *)transpose_next_(to, to_pitch);
   }
 }

@@ -15,6 +15,7 @@
      vf_transpose(rows)      a VL x VL matrix
      vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_transpose_fours(rows):
                              of four vectors, the 4 x 4 matrix of each run
+     vf_transpose_runs(rows) of VL / 4 vectors, the matrix of their runs of four floats
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
      vf_transpose_eights(rows)

@@ -80,6 +80,11 @@ MLUOP_INLINE void vf_store_split(int64_t n, float *a, float *b, vf v) {
   _mm256_maskstore_ps(a, vf_span_(0, n), v);
   _mm256_maskstore_ps(b, vf_span_(n, VL), v);
 }
+MLUOP_INLINE void vf_transpose_runs(vf rows[2]) {
+  const vf low = _mm256_permute2f128_ps(rows[0], rows[1], 0x20);
+  rows[1] = _mm256_permute2f128_ps(rows[0], rows[1], 0x31);
+  rows[0] = low;
+}
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {

@@ -80,6 +80,16 @@ MLUOP_INLINE vf vf_pairs_(vf a, vf b, int high) {
   const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
   return _mm512_castpd_ps(high ? _mm512_unpackhi_pd(x, y) : _mm512_unpacklo_pd(x, y));
 }
+MLUOP_INLINE void vf_transpose_runs(vf rows[4]) {
+  const vf t0 = _mm512_shuffle_f32x4(rows[0], rows[1], 0x88);
+  const vf t1 = _mm512_shuffle_f32x4(rows[0], rows[1], 0xdd);
+  const vf t2 = _mm512_shuffle_f32x4(rows[2], rows[3], 0x88);
+  const vf t3 = _mm512_shuffle_f32x4(rows[2], rows[3], 0xdd);
+  rows[0] = _mm512_shuffle_f32x4(t0, t2, 0x88);
+  rows[1] = _mm512_shuffle_f32x4(t1, t3, 0x88);
+  rows[2] = _mm512_shuffle_f32x4(t0, t2, 0xdd);
+  rows[3] = _mm512_shuffle_f32x4(t1, t3, 0xdd);
+}
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {

@@ -79,3 +79,4 @@ MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   vf_store(p, v);
 }
 MLUOP_INLINE void vf_transpose_fours(vf rows[4]) { vf_transpose(rows); }
+MLUOP_INLINE void vf_transpose_runs(vf rows[1]) { (void)rows; }

@@ -58,7 +58,7 @@ class Mutant:
     @property
     def family(self) -> str:
         parts = Path(self.path).parts
-        return parts[2] if parts[1] == "families" else ""
+        return parts[2] if parts[1] == "families" else "layout" if parts[1] == "layout" else ""
 
     @property
     def isas(self) -> tuple[str, ...]:
@@ -76,7 +76,8 @@ def families() -> list[str]:
 def kernel_files() -> list[Path]:
     """Return what is built for each instruction set: kernels, their headers, the layers below."""
     found = [*(ROOT / "c_src/vector").glob("*.h"), *(ROOT / "c_src/shared").glob("*.h")]
-    found.append(ROOT / "c_src/core/half.h")
+    found += [ROOT / "c_src/core/half.h", *(ROOT / "c_src/layout").glob("*.h")]
+    found.append(ROOT / "c_src/layout/convert.c")
     lists = [*(ROOT / "c_src/families").glob("*/family.cmake")]
     for path in [*lists, *(ROOT / "c_src/shared").glob("*/shared.cmake")]:
         listed = re.search(r"set\(kernels\s+([^)]*)\)", path.read_text())
@@ -178,7 +179,7 @@ def commands(isa: str, family: str) -> list[list[str]]:
     # What is about PyTorch calls the same kernels, and takes longer.
     python = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     python.append("--ignore-glob=*torch*")
-    for name in [family] if family else families():
+    for name in [family] if family else [*families(), "layout"]:
         found.append([*python, f"tests/{name}"])
     return found
 

@@ -37,6 +37,18 @@ static void runs_of_four_are_transposed(void) {
   }
 }
 
+static void matrix_of_runs_is_transposed(void) {
+  float from[FOURS][VL], to[FOURS][VL];
+  vf rows[FOURS];
+  fill(from[0], FOURS * VL);
+  for (int i = 0; i < FOURS; i++) rows[i] = vf_load(from[i]);
+  vf_transpose_runs(rows);
+  for (int i = 0; i < FOURS; i++) vf_store(to[i], rows[i]);
+  for (int i = 0; i < FOURS; i++) {
+    for (int k = 0; k < VL; k++) CHECK(same_bits(to[i][k], from[k / 4][i * 4 + k % 4]));
+  }
+}
+
 static void runs_of_eight_are_transposed(void) {
   uint16_t from[8][2 * VL], to[8][2 * VL];
   vf rows[8];
@@ -106,8 +118,12 @@ static void table_of_sixteen(void) {
 }
 
 static const struct test tests[] = {
-    TEST(matrix_is_transposed),         TEST(runs_of_four_are_transposed),
-    TEST(runs_of_eight_are_transposed), TEST(runs_of_four_are_loaded),
-    TEST(runs_of_four_are_stored),      TEST(table_of_sixteen),
+    TEST(matrix_is_transposed),
+    TEST(runs_of_four_are_transposed),
+    TEST(runs_of_eight_are_transposed),
+    TEST(matrix_of_runs_is_transposed),
+    TEST(runs_of_four_are_loaded),
+    TEST(runs_of_four_are_stored),
+    TEST(table_of_sixteen),
 };
 VECTOR_TESTS(tests);

@@ -36,8 +36,11 @@ static void vectors(const char *from, char *to, int size) {
   transpose_vectors(from, PITCH, to, PITCH, size);
 }
 static void square(const char *from, char *to, int size) {
-  (void)size;
-  transpose_square(from, PITCH, to, PITCH);
+  transpose_square(from, PITCH, to, PITCH, size, 0);
+}
+static void square_past_caches(const char *from, char *to, int size) {
+  transpose_square(from, PITCH, to, PITCH, size, 1);
+  vf_stream_end();
 }
 
 /* Tiles that end, and whose transposes begin, `step` bytes and multiples of it from the memory
@@ -87,10 +90,11 @@ static void tiles_are_transposed(void) {
     check(runs, vector, run, size, size);
     check(runs_past_caches, vector, run, size, LINE_BYTES);
     check(vectors, run, vector, size, size);
+    check(square, vector, vector, size, size);
+    check(square_past_caches, vector, vector, size, LINE_BYTES);
     check_short_rows(size);
     check_short_columns(size);
   }
-  check(square, VL, VL, 4, 4);
 }
 
 static const struct test tests[] = {
