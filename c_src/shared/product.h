@@ -90,6 +90,7 @@ MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, i
   }
   /* The next panel comes from far away, too: two tiles fetch a half of it each. */
   const float *next = b + (i / PRODUCT_ROWS % 2 + PRODUCT_VECTORS) * p->depth * VL;
+  MLUOP_UNROLL_4
   for (int64_t k = 0; k < p->depth; k++, a += step, b += width, next += VL) {
     __builtin_prefetch(next, 0, 2);
     vf factor[PRODUCT_VECTORS];

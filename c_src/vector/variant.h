@@ -10,11 +10,14 @@
    as a constant. */
 #define MLUOP_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop of at most 16 iterations, known at compile time: no loop is left of it. */
+/* Before a loop of at most 16 iterations, known at compile time: no loop is left of it. And before
+   a long one: four iterations at a time. */
 #if defined(__clang__)
 #define MLUOP_UNROLL _Pragma("clang loop unroll(full)")
+#define MLUOP_UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #else
 #define MLUOP_UNROLL _Pragma("GCC unroll 16")
+#define MLUOP_UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
 #define MLUOP_LIKELY(condition) __builtin_expect(!!(condition), 1)

@@ -151,8 +151,7 @@ static inline int64_t dcn_number(const struct dcn_args *a, const struct dcn_pixe
 
 enum {
   DCN_LANES = 16,
-  DCN_AHEAD =
-      6 /* pixels, that corners are fetched ahead: on slow memory up to a fifth of the time */
+  DCN_AHEAD = 4 /* pixels, that corners are fetched ahead: up to a fifth of the time */
 };
 
 /* Where DCN_LANES samples lie. The corners of a sample are the pixels (y0, x0), (y0, x0+1), (y0+1,

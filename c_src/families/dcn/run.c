@@ -8,8 +8,6 @@ enum {
   FORWARD_ROWS = 240, /* pixels of a block, at most */
   BACKWARD_ROWS = 192,
   MOST_WIDTH = 48,     /* of a band, so that what its neighbours sample stays in the cache */
-  BLOCK_ROWS = 8,      /* what a block costs besides, in pixels */
-  CUTS = 8,            /* sizes that are looked at */
   MOST_OUTPUTS = 1024, /* output channels of a block */
   /* Floats of a block of gradients of columns. */
   COLUMN_FLOATS = 1 << 17,
@@ -64,22 +62,15 @@ static int64_t taps_of_depth(const struct dcn_args *args) {
   return mluop_min(dcn_taps(s), args->plan.depth / dcn_group_channels(s) + 2);
 }
 
-/* Cuts images into blocks of so many pixels at most; for some threads, so that the one with the
-   most blocks has little to do. */
+/* Cuts images into blocks of so many pixels at most, as many for each thread as for the others. */
 static void cut_pixels(const struct dcn_shape *s, int64_t rows, int64_t threads,
                        struct dcn_plan *plan) {
   plan->width = mluop_div_up(s->wo, mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH)));
   plan->step = mluop_min(rows, PRODUCT_WHOLE_ROWS);
   const int64_t steps = mluop_div_up(s->ho * s->wo, plan->step);
-  const int64_t first = mluop_div_up(steps, rows / plan->step);
-  int64_t least = INT64_MAX;
-  for (int64_t n = first; n < first + CUTS && n <= steps; n++) {
-    const int64_t cost = mluop_div_up(steps, n) * plan->step + BLOCK_ROWS;
-    const int64_t share = mluop_div_up(s->N * n, threads) * cost;
-    if (share >= least) continue;
-    least = share;
-    plan->blocks = n;
-  }
+  const int64_t least = s->N * mluop_div_up(steps, rows / plan->step);
+  plan->blocks = mluop_div_up(mluop_div_up(least, threads) * threads, s->N);
+  plan->blocks = mluop_min(plan->blocks, steps);
 }
 
 /* ---------------------------------------------------------------------------------- forward */
