@@ -3,80 +3,71 @@
 #define MLUOP_FAMILIES_MASKED_API_H_
 
 /* What masked im2col and masked col2im have in common: two tensors of indices between the one that
-   is read and the one that is written, and the first rules of a call and of a workspace query. */
+   is read and the one that is written, the last rules of a call, and how a job is shared out. */
 
 #include <string.h>
 
 #include "core/contract.h"
-#include "families/masked/call.h"
+#include "families/masked/job.h"
 
-/* Picoseconds of an index that is copied. */
-enum { COPY_COST = 153 };
+/* Picoseconds of a byte of the target, and of a position that is judged; channels of a thread that
+   are worth describing every block again. */
+enum { BYTE_COST = 153, POSITION_COST = 610, CHANNELS_PER_THREAD = 8 };
 
-enum { MASK_H_IDX = 1, MASK_W_IDX = 2 };
+enum { SOURCE, MASK_H_IDX, MASK_W_IDX, TARGET };
 
+#define VALUES (MLUOP_BIT(SOURCE) | MLUOP_BIT(TARGET))
 #define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
 
-static const struct mluop_rule null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+/* Those of memory, which a workspace query has not. */
+static const struct mluop_rule data_rules[] = {
+    {.check = CHECK_WORKSPACE, .status = BAD_PARAM},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static const struct mluop_rule query_null_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_END}};
-
-static inline struct masked_call masked_call_of(const struct mluop_call *call, int source,
-                                                int target) {
-  return (struct masked_call){
-      .source = call->tensors[source].data,
-      .target = (void *)call->tensors[target].data,
+static inline struct masked_args masked_args_of(const struct mluop_call *call) {
+  return (struct masked_args){
+      .source = call->tensors[SOURCE].data,
+      .target = (void *)call->tensors[TARGET].data,
       .mask_h_idx = call->tensors[MASK_H_IDX].data,
       .mask_w_idx = call->tensors[MASK_W_IDX].data,
-      .element_size = mluop_is_half(call, source) ? 2 : 4,
+      .element_size = mluop_is_half(call, SOURCE) ? 2 : 4,
       .C = mluop_extent(call, 'C'),
       .H = mluop_extent(call, 'H'),
       .W = mluop_extent(call, 'W'),
       .M = mluop_extent(call, 'M'),
+      .plan = {.stream = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call))},
   };
 }
 
-struct index_copy {
-  const int32_t *from[2];
-  int32_t *to[2];
-};
-
-/* Item: a position. */
-static void copy_indices(const void *vargs, int64_t begin, int64_t end, void *scratch) {
-  (void)scratch;
-  const struct index_copy *copy = vargs;
-  const size_t bytes = (size_t)(end - begin) * sizeof(int32_t);
-  for (int i = 0; i < 2; i++) memcpy(copy->to[i] + begin, copy->from[i] + begin, bytes);
+/* Replaces both lists of indices by copies: another thread may change the caller's while they are
+   judged and used. Before the first stands -1, which comes before any position; behind them is room
+   for the places. */
+static bool hold_indices(mluOpHandle_t handle, struct masked_args *args) {
+  const size_t count = (size_t)args->M, bytes = (count + 1) * sizeof(int32_t);
+  int32_t *held = mluop_scratch(handle, 3 * bytes);
+  if (held == NULL) return false;
+  held[0] = held[count + 1] = -1;
+  args->mask_h_idx = memcpy(held + 1, args->mask_h_idx, count * sizeof(*held));
+  args->mask_w_idx = memcpy(held + count + 2, args->mask_w_idx, count * sizeof(*held));
+  args->plan.places = held + 2 * count + 2;
+  return true;
 }
 
-/* Replaces both lists of indices by copies: another thread may change the caller's while they are
-   judged and used. */
-static bool hold_indices(const struct mluop_call *call, struct masked_call *masked,
-                         mluOpStatus_t *status) {
-  const int64_t count = masked->M;
-  int32_t *held = mluop_scratch(call->handle, 2 * (size_t)count * sizeof(int32_t));
-  if (held == NULL) {
-    *status = mluop_no_scratch(call);
-    return false;
-  }
-  const struct index_copy copy = {.from = {masked->mask_h_idx, masked->mask_w_idx},
-                                  .to = {held, held + count}};
-  const struct mluop_job job = {.kernel = copy_indices,
-                                .args = &copy,
-                                .count = count,
-                                .grain = mluop_grain(COPY_COST),
-                                .schedule = MLUOP_STATIC};
-  mluop_parallel_for(call->handle, &job);
-  masked->mask_h_idx = copy.to[0];
-  masked->mask_w_idx = copy.to[1];
-  return true;
+/* `cost`: of a channel. */
+static void masked_run(mluOpHandle_t handle, struct masked_args *args, mluop_kernel *const *kernel,
+                       int64_t cost) {
+  const bool many = args->C >= CHANNELS_PER_THREAD * (int64_t)mluop_num_threads(handle);
+  if (args->plan.share == MASKED_BLOCKS && many) args->plan.share = MASKED_CHANNELS;
+  const int64_t parts = args->plan.share == MASKED_BLOCKS ? args->plan.blocks : 1;
+  const struct mluop_job job = {.kernel = kernel[handle->isa],
+                                .args = args,
+                                .count = args->C * parts,
+                                .grain = mluop_grain(cost / parts),
+                                .schedule = MLUOP_STATIC,
+                                .unit = mluop_max(CHANNELS_PER_THREAD, mluop_unit(cost / parts))};
+  mluop_parallel_for(handle, &job);
 }
 
 #endif /* MLUOP_FAMILIES_MASKED_API_H_ */

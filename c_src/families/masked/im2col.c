@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/masked/im2col.h"
-
+#include "families/masked/blocks.h"
 #include "families/masked/kernels.h"
-#include "shared/pick.h"
 
 /* Tap (i, j) reads what tap (0, 0) reads, (i * W + j) elements further on. So positions are
    described once, in groups that fill a vector of output, and the description serves every tap of
    every channel. Only which positions are on the map depends on the tap. */
 
-enum {
-  GROUPS = MASKED_IM2COL_BLOCK_BYTES / PICK_BYTES + 2, /* see block_begin */
-  TAPS = 16, /* rows and columns of the kernel that are worked on together */
-  FEW = 4
-};
+/* Rows and columns of the kernel that are worked on together. */
+enum { TAPS = 16 };
 
 struct position_group {
   int64_t m; /* the first position, from the begin of the block on */
@@ -24,11 +19,11 @@ struct column_block {
   int64_t first, last; /* of all picks */
   int64_t count;       /* of groups */
   int64_t lanes;       /* positions in each group: fewer than fit only if M is so small */
-  int32_t offsets[GROUPS * PICK_LANES_MAX]
-      __attribute__((aligned(64))); /* of each position: h * W + w modulo 2^32 */
-  uint32_t on_rows[TAPS][GROUPS];   /* bit k: row h + i of position k is on the map */
-  uint32_t on_columns[TAPS][GROUPS];
-  struct position_group groups[GROUPS];
+  int32_t offsets[BLOCK_VECTORS * PICK_LANES_MAX]
+      __attribute__((aligned(64)));      /* of each position: h * W + w modulo 2^32 */
+  uint32_t on_rows[TAPS][BLOCK_VECTORS]; /* bit k: row h + i of position k is on the map */
+  uint32_t on_columns[TAPS][BLOCK_VECTORS];
+  struct position_group groups[BLOCK_VECTORS];
 };
 
 struct index_range {
@@ -44,36 +39,27 @@ MLUOP_INLINE struct index_range range_of(const int32_t *values, int64_t lanes) {
   return (struct index_range){low, high};
 }
 
-MLUOP_INLINE void describe_group(struct pick *pick, const int32_t *offsets, int64_t lanes,
-                                 int64_t size) {
+MLUOP_INLINE void describe_pick(struct pick *pick, const int32_t *offsets, int64_t lanes,
+                                int64_t size) {
   const struct index_range range = range_of(offsets, lanes);
+  const uint32_t low = (uint32_t)range.low;
   pick->first = range.low;
-  if (lanes < pick_lanes(size)) memset(pick->index, 0, sizeof(pick->index));
-  for (int64_t k = 0; k < lanes; k++) {
-    pick->index[k] = (uint8_t)((uint32_t)offsets[k] - (uint32_t)range.low);
-  }
+  memset(pick->index, 0, sizeof(pick->index));
+  for (int64_t k = 0; k < lanes; k++) pick->index[k] = (uint8_t)((uint32_t)offsets[k] - low);
   pick_classify(pick, range.high - range.low + 1, lanes, size);
 }
 
-/* The first position of a block. Blocks are nearly equal, so that none is shorter than a group
-   (but for a single one), and begin with a line where data_col does: up to PICK_LANES_MAX - 1
-   positions early. */
-static int64_t block_begin(const struct masked_im2col_args *a, int64_t number) {
-  return number < a->blocks ? number * a->call.M / a->blocks / PICK_LANES_MAX * PICK_LANES_MAX
-                            : a->call.M;
-}
-
-MLUOP_INLINE void describe_block(const struct masked_im2col_args *a, struct column_block *c,
+MLUOP_INLINE void describe_block(const struct masked_args *a, struct column_block *c,
                                  int64_t number, int64_t size) {
   const int64_t full = pick_lanes(size);
   const int64_t begin = block_begin(a, number), end = block_begin(a, number + 1);
-  const int32_t *h = a->call.mask_h_idx + begin, *w = a->call.mask_w_idx + begin;
+  const int32_t *h = a->mask_h_idx + begin, *w = a->mask_w_idx + begin;
   c->begin = begin;
   c->positions = end - begin;
   c->count = (c->positions + full - 1) / full;
   c->lanes = c->positions < full ? c->positions : full;
   for (int64_t k = 0; k < c->positions; k++) {
-    c->offsets[k] = (int32_t)((uint32_t)h[k] * (uint32_t)a->call.W + (uint32_t)w[k]);
+    c->offsets[k] = (int32_t)((uint32_t)h[k] * (uint32_t)a->W + (uint32_t)w[k]);
   }
   c->first = INT64_MAX;
   c->last = INT64_MIN;
@@ -81,7 +67,7 @@ MLUOP_INLINE void describe_block(const struct masked_im2col_args *a, struct colu
     struct position_group *group = &c->groups[g];
     /* The last group may share positions with the one before it: both write the same. */
     group->m = g * full + c->lanes <= c->positions ? g * full : c->positions - c->lanes;
-    describe_group(&group->pick, c->offsets + group->m, c->lanes == full ? full : c->lanes, size);
+    describe_pick(&group->pick, c->offsets + group->m, c->lanes == full ? full : c->lanes, size);
     c->first = group->pick.first < c->first ? group->pick.first : c->first;
     c->last = group->pick.first > c->last ? group->pick.first : c->last;
   }
@@ -103,17 +89,16 @@ MLUOP_INLINE int all_on_map(struct index_range range, int64_t pad, int64_t i, in
 }
 
 /* Taps i to i + n - 1. `on` is set for each group and tap. */
-MLUOP_INLINE void find_on_map(uint32_t on[TAPS][GROUPS], const struct column_block *c,
+MLUOP_INLINE void find_on_map(uint32_t on[TAPS][BLOCK_VECTORS], const struct column_block *c,
                               const int32_t *indices, int64_t pad, int64_t i, int64_t n,
                               int64_t extent, int64_t size) {
-  const int64_t full = pick_lanes(size), lanes = c->lanes;
+  const int64_t full = pick_lanes(size), lanes = c->lanes == full ? full : c->lanes;
   const uint32_t all = (uint32_t)((UINT64_C(1) << lanes) - 1);
   const int32_t *own = indices + c->begin;
-  const int block_inside = all_on_map(range_of(own, c->positions), pad, i, n, extent);
+  const int all_inside = all_on_map(range_of(own, c->positions), pad, i, n, extent);
   for (int64_t g = 0; g < c->count; g++) {
     const int32_t *values = own + c->groups[g].m;
-    const int inside = block_inside || all_on_map(range_of(values, lanes == full ? full : lanes),
-                                                  pad, i, n, extent);
+    const int inside = all_inside || all_on_map(range_of(values, lanes), pad, i, n, extent);
     for (int64_t tap = 0; tap < n; tap++) {
       on[tap][g] = inside ? all : on_map(values, lanes, pad, i + tap, extent);
     }
@@ -138,90 +123,59 @@ MLUOP_INLINE void move_group(const struct column_block *c, const struct position
 }
 
 /* One row of data_col: the groups of the block at one tap. `ahead`: the next plane is next. */
-MLUOP_INLINE void move_row(const struct masked_im2col_args *a, const struct column_block *c,
+MLUOP_INLINE void move_row(const struct masked_args *a, const struct column_block *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
                            uint64_t shift, char *to, int ahead, int64_t size) {
-  const int64_t plane = a->call.H * a->call.W, window = PICK_VECTORS * pick_lanes(size);
-  const char *feature = (const char *)a->call.source + channel * plane * size;
-  const int64_t left = (a->call.C - channel) * plane; /* elements from there on */
+  const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
+  const char *feature = (const char *)a->source + channel * plane * size;
+  const int64_t left = (a->C - channel) * plane; /* elements from there on */
   /* Where this wraps around, no position is on the map. */
   const uint64_t base = (uint64_t)(channel * plane) + shift;
   const int64_t begin = (int64_t)(base + (uint64_t)c->first);
   const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
-  const int safe = begin >= 0 && begin <= end && end <= a->call.C * plane;
+  const int safe = begin >= 0 && begin <= end && end <= a->C * plane;
   for (int64_t g = 0; g + 1 < c->count; g++) {
-    const struct position_group *group = &c->groups[g];
     if (ahead) {
-      const uint64_t next = (uint64_t)group->pick.first + shift + (uint64_t)plane;
+      const uint64_t next = (uint64_t)c->groups[g].pick.first + shift + (uint64_t)plane;
       mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
     }
-    move_group(c, group, feature, left, shift, to + g * PICK_BYTES, on_row[g] & on_column[g], safe,
-               size);
+    move_group(c, &c->groups[g], feature, left, shift, to + g * PICK_BYTES,
+               on_row[g] & on_column[g], safe, size);
   }
   const int64_t g = c->count - 1;
   move_group(c, &c->groups[g], feature, left, shift, to + c->groups[g].m * size,
              on_row[g] & on_column[g], safe, size);
 }
 
-MLUOP_INLINE void move_channel(const struct masked_im2col_args *a, const struct column_block *c,
+MLUOP_INLINE void move_channel(const struct masked_args *a, const struct column_block *c,
                                int64_t channel, int64_t i0, int64_t j0, int64_t size) {
-  char buffer[GROUPS * PICK_BYTES];
+  char buffer[BLOCK_VECTORS * PICK_BYTES];
   const int64_t bytes = c->positions * size;
-  for (int64_t i = i0; i < a->kernel_h && i < i0 + TAPS; i++) {
-    for (int64_t j = j0; j < a->kernel_w && j < j0 + TAPS; j++) {
-      const int64_t row = (channel * a->kernel_h + i) * a->kernel_w + j;
+  for (int64_t i = i0; i < a->window.kernel_h && i < i0 + TAPS; i++) {
+    for (int64_t j = j0; j < a->window.kernel_w && j < j0 + TAPS; j++) {
+      const int64_t row = (channel * a->window.kernel_h + i) * a->window.kernel_w + j;
       const uint64_t shift =
-          (uint64_t)(i - a->pad_h) * (uint64_t)a->call.W + (uint64_t)(j - a->pad_w);
-      char *out = (char *)a->call.target + (row * a->call.M + c->begin) * size;
+          (uint64_t)(i - a->window.pad_h) * (uint64_t)a->W + (uint64_t)(j - a->window.pad_w);
+      char *out = (char *)a->target + (row * a->M + c->begin) * size;
       const uint32_t *on_row = c->on_rows[i - i0], *on_column = c->on_columns[j - j0];
-      const int direct = !a->stream && bytes >= PICK_BYTES;
-      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer, a->stream && j == j0,
-               size);
+      const int direct = !a->plan.stream && bytes >= PICK_BYTES;
+      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer,
+               a->plan.stream && j == j0, size);
       if (!direct) stream_bytes(out, buffer, bytes);
     }
   }
 }
 
-/* Channels [begin, end) of a tap, for no more than FEW positions. */
-MLUOP_INLINE void move_few(const struct masked_im2col_args *a, const struct column_block *c,
-                           int64_t begin, int64_t end, int64_t i, int64_t j, int64_t size) {
-  const int64_t plane = a->call.H * a->call.W * size, taps = a->kernel_h * a->kernel_w;
-  const uint64_t shift = (uint64_t)(i - a->pad_h) * (uint64_t)a->call.W + (uint64_t)(j - a->pad_w);
-  const uint32_t keep = c->on_rows[i % TAPS][0] & c->on_columns[j % TAPS][0];
-  for (int64_t k = 0; k < a->call.M; k++) {
-    const int32_t at = (int32_t)((uint32_t)c->offsets[k] + (uint32_t)shift);
-    const char *from = (const char *)a->call.source + begin * plane;
-    char *to =
-        (char *)a->call.target + ((begin * taps + i * a->kernel_w + j) * a->call.M + k) * size;
-    for (int64_t channel = begin; channel < end; channel++) {
-      if (keep >> k & 1u) {
-        memcpy(to, from + at * size, (size_t)size);
-      } else {
-        memset(to, 0, (size_t)size);
-      }
-      from += plane;
-      to += taps * a->call.M * size;
-    }
-  }
-}
-
-/* Channels [begin, end) of a block. */
-MLUOP_INLINE void do_block(const struct masked_im2col_args *a, int64_t number, int64_t begin,
-                           int64_t end, int64_t size) {
+MLUOP_INLINE void do_block_of(const struct masked_args *a, int64_t number, int64_t begin,
+                              int64_t end, int64_t size) {
   struct column_block block, *c = &block;
   describe_block(a, c, number, size);
-  for (int64_t i0 = 0; i0 < a->kernel_h; i0 += TAPS) {
-    const int64_t taps_h = a->kernel_h - i0 < TAPS ? a->kernel_h - i0 : TAPS;
-    find_on_map(c->on_rows, c, a->call.mask_h_idx, a->pad_h, i0, taps_h, a->call.H, size);
-    for (int64_t j0 = 0; j0 < a->kernel_w; j0 += TAPS) {
-      const int64_t taps_w = a->kernel_w - j0 < TAPS ? a->kernel_w - j0 : TAPS;
-      find_on_map(c->on_columns, c, a->call.mask_w_idx, a->pad_w, j0, taps_w, a->call.W, size);
-      if (a->call.M <= FEW) {
-        for (int64_t tap = 0; tap < taps_h * taps_w; tap++) {
-          move_few(a, c, begin, end, i0 + tap / taps_w, j0 + tap % taps_w, size);
-        }
-        continue;
-      }
+  for (int64_t i0 = 0; i0 < a->window.kernel_h; i0 += TAPS) {
+    const int64_t taps_h = a->window.kernel_h - i0 < TAPS ? a->window.kernel_h - i0 : TAPS;
+    find_on_map(c->on_rows, c, a->mask_h_idx, a->window.pad_h, i0, taps_h, a->H, size);
+    for (int64_t j0 = 0; j0 < a->window.kernel_w; j0 += TAPS) {
+      const int64_t taps_w = a->window.kernel_w - j0 < TAPS ? a->window.kernel_w - j0 : TAPS;
+      find_on_map(c->on_columns, c, a->mask_w_idx, a->window.pad_w, j0, taps_w, a->W, size);
       for (int64_t channel = begin; channel < end; channel++) {
         move_channel(a, c, channel, i0, j0, size);
       }
@@ -229,34 +183,16 @@ MLUOP_INLINE void do_block(const struct masked_im2col_args *a, int64_t number, i
   }
 }
 
-static void do_any_block(const struct masked_im2col_args *a, int64_t number, int64_t begin,
-                         int64_t end) {
-  if (a->call.element_size == 2) {
-    do_block(a, number, begin, end, 2);
+static void do_block(const struct masked_args *a, int64_t number, int64_t begin, int64_t end) {
+  if (a->element_size == 2) {
+    do_block_of(a, number, begin, end, 2);
   } else {
-    do_block(a, number, begin, end, 4);
+    do_block_of(a, number, begin, end, 4);
   }
 }
 
 void MLUOP_VARIANT(masked_im2col_forward)(const void *vargs, int64_t begin, int64_t end,
                                           void *scratch) {
   (void)scratch;
-  const struct masked_im2col_args *a = vargs;
-  if (a->share == MASKED_IM2COL_PLANES) {
-    for (int64_t channel = begin; channel < end; channel++) {
-      for (int64_t number = 0; number < a->blocks; number++) {
-        do_any_block(a, number, channel, channel + 1);
-      }
-    }
-  } else if (a->share == MASKED_IM2COL_CHANNELS) {
-    for (int64_t number = 0; number < a->blocks; number++) do_any_block(a, number, begin, end);
-  } else {
-    while (begin < end) {
-      const int64_t number = begin / a->call.C, channel = begin % a->call.C;
-      const int64_t count = a->call.C - channel < end - begin ? a->call.C - channel : end - begin;
-      do_any_block(a, number, channel, channel + count);
-      begin += count;
-    }
-  }
-  if (a->stream) vf_stream_end();
+  do_blocks(vargs, begin, end, do_block);
 }

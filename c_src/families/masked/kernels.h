@@ -5,8 +5,7 @@
 #include "core/kernel.h"
 
 MLUOP_KERNEL(masked_im2col_forward);
-MLUOP_KERNEL(masked_col2im_unordered);
-MLUOP_KERNEL(masked_col2im_check);
-MLUOP_KERNEL(masked_col2im_sorted);
+MLUOP_KERNEL(masked_col2im_locate); /* item: a position */
+MLUOP_KERNEL(masked_col2im_forward);
 
 #endif /* MLUOP_FAMILIES_MASKED_KERNELS_H_ */
