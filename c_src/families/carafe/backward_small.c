@@ -20,7 +20,7 @@ static void make_nans_equal(float *row, int64_t count) {
   }
 }
 
-static void store_planes(const struct block_walk *s, int64_t y) {
+static void store_planes(const struct walk *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t end = s->columns.end * pitch_of(s), floats = a->C * s->args->plan.plane;
@@ -43,14 +43,13 @@ struct row_slice {
 };
 
 /* What a vector of windows contributes to grad_input. */
-static void spread_windows(const struct block_walk *s, const struct row_slice *c,
-                           int64_t position) {
+static void spread_windows(const struct walk *s, const struct row_slice *c, int64_t position) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
   const int64_t begin = carafe_max(0, s->columns.begin - first);
   const int64_t top = s->owned.begin - s->row + (a->K - 1) / 2;
-  float *sums[CARAFE_SMALL_K];
+  float *sums[CARAFE_SMALL_BACKWARD_K];
   struct lane_spread t = {.weights = c->weights.at + top * a->K * CARAFE_TILE * VL,
                           .grads = c->grads.at,
                           .sums = sums,
@@ -70,7 +69,7 @@ static void spread_windows(const struct block_walk *s, const struct row_slice *c
 
 /* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
  */
-static void do_positions(struct block_walk *s, const struct row_slice *c, struct lane_windows *dots,
+static void do_positions(struct walk *s, const struct row_slice *c, struct lane_windows *dots,
                          int64_t begin, int64_t end) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -82,7 +81,7 @@ static void do_positions(struct block_walk *s, const struct row_slice *c, struct
     int64_t lane[VL];
     struct runs b = runs_at(s, lane, p, end * pitch, a->S * a->G);
     for (int e = 0; e < c->pixels; e++) {
-      prefetch_lines(&s->prefetch, s->prefetch.at_once);
+      prefetch_lines(&s->prefetch);
       choose_runs(&b, s->args->mask, c->run[e], a->K * a->K);
       lanes_take(w->at + e * w->unit + at * w->scale, CARAFE_TILE * w->unit, &b);
       choose_runs(&b, s->args->grad_output, c->run[e], a->C);
@@ -102,7 +101,7 @@ static void do_positions(struct block_walk *s, const struct row_slice *c, struct
 }
 
 /* grad_input of the block's own columns. */
-static void do_grad_input(const struct block_walk *s, const struct row_slice *c) {
+static void do_grad_input(const struct walk *s, const struct row_slice *c) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
@@ -130,23 +129,21 @@ static void do_grad_input(const struct block_walk *s, const struct row_slice *c)
 }
 
 /* All windows of a row of the block. */
-static void do_row(struct block_walk *s, struct carafe_span centres) {
+static void do_row(struct walk *s, struct carafe_span centres) {
   const struct carafe_shape *a = &s->args->shape;
-  const int is_own = s->row >= s->rows.begin && s->row < s->rows.end;
   const struct carafe_small_scratch *scratch = s->scratch;
-  prefetch_after(s, centres, 0);
   const int64_t steps =
       carafe_div_up((centres.end - centres.begin) * pitch_of(s), VL) * a->S * a->S;
-  prefetch_in(&s->prefetch, steps);
+  prefetch_after(s, centres, 0, steps);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     /* Those of vectors that are spread at once are not kept. */
     struct row_slice c = {.weights = numbers_of(s, scratch->weights, 0),
                           .grads = numbers_of(s, scratch->grads, 0)};
     c.pixels = runs_of_slice(s, slice, c.run);
-    int64_t place[CARAFE_SMALL_K * CARAFE_SMALL_K];
+    int64_t place[CARAFE_SMALL_BACKWARD_K * CARAFE_SMALL_BACKWARD_K];
     struct lane_windows dots = windows_of(s, scratch->taps, c.grads.unit, place);
     do_positions(s, &c, NULL, centres.begin, s->columns.begin);
-    do_positions(s, &c, is_own ? &dots : NULL, s->columns.begin, s->columns.end);
+    do_positions(s, &c, is_own_row(s) ? &dots : NULL, s->columns.begin, s->columns.end);
     do_positions(s, &c, NULL, s->columns.end, centres.end);
     if (s->args->plan.spread == 0) do_grad_input(s, &c);
   }

@@ -1,157 +1,162 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/carafe/forward.h"
-
 #include "families/carafe/kernels.h"
-#include "families/carafe/pack.h"
-#include "families/carafe/tile.h"
+#include "families/carafe/store.h"
 
-/* What a thread works with. */
-struct forward {
-  const struct carafe_args *args;
-  const struct carafe_shape *shape;
-  struct carafe_block block;
-  int64_t row; /* of windows */
-  struct output output;
-  struct ring ring;
-  float *weights; /* packed */
-  struct prefetch prefetch;
-  struct tiles tiles; /* in turn */
+/* The forward: rows of the input are packed into a ring; tile by tile, the sums of some output
+   pixels are made and stored. */
+
+/* What the loop over taps does not need stays in memory: the compiler would keep it in vector
+   registers, where it waits behind products. */
+struct tile_sums {
+  struct tile tile;
+  int64_t end, channel; /* of the windows; the first of the item's channels */
+  int64_t rows_at_once;
+  int packs_ahead; /* between tiles */
+  float totals[PIXELS][SUM_VECTORS][VL];
 };
 
-static struct ring ring_of(const struct carafe_args *args, const struct output *output,
-                           float *floats) {
-  return (struct ring){.args = args,
-                       .rotation = output->rotation,
-                       .floats = floats,
-                       .slots = carafe_ring_slots(&args->shape),
-                       .pixel = carafe_ring_pixel(args),
-                       .group = carafe_padded(args->cut.channels)};
-}
-
-/* Where the pixels of a slice of each window are, or neighbours in a row. */
-static void place_pixels(struct forward *f, const struct weights *weights, struct carafe_span slice,
-                         int neighbours) {
-  struct tiles *const t = &f->tiles;
-  const struct carafe_shape *a = f->shape;
-  const struct carafe_block *block = &f->block;
-  const int64_t S = a->S, row = S * a->W, across = neighbours ? PIXELS : S;
-  const int64_t pixel = (block->n * a->H + f->row) * S * row + t->begin * S;
-  for (int64_t i = slice.begin; i < slice.end; i++) {
-    const int64_t u = i / across, v = i % across;
-    t->weights_of[i - slice.begin] = u * weights->row + v * weights->pixel;
-    t->at_of[i - slice.begin] = (u * row + v) * a->G * a->C;
-  }
-  t->weights_step = (neighbours ? PIXELS : S) * weights->pixel;
-  t->at_step = (neighbours ? PIXELS : S) * a->G * a->C;
-  t->weights = weights->first;
-  t->at = (pixel * a->G + block->group) * a->C;
-}
-
-/* The pixels of a slice, group by group. Channels are cut into about equal numbers of vectors. */
-static void sum_slice(struct forward *f, const struct weights *weights, struct carafe_span slice,
-                      int neighbours) {
-  struct tiles *const t = &f->tiles;
-  const struct carafe_block *block = &f->block;
-  const int64_t per = vectors_at_once(&f->output);
-  const int64_t most = VECTORS / per * per, all = carafe_div_up(block->channels, VL);
-  const int64_t cuts = carafe_div_up(all, most);
-  place_pixels(f, weights, slice, neighbours);
-  for (int64_t g = 0; g < block->groups; g++) {
-    for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
-      vectors = carafe_div_up(all - begin, (cuts - cut) * per) * per;
-      t->base = group_of_ring(&f->ring, g) + begin * VL;
-      t->channel = block->channel + begin * VL;
-      t->length = carafe_min(block->channels - begin * VL, vectors * VL);
-      if (neighbours) sum_neighbours(t, (int)vectors);
-      if (!neighbours && slice.end - slice.begin == 1) sum_one(t, (int)vectors);
-      if (!neighbours && slice.end - slice.begin == 3) sum_three(t, (int)vectors);
-      if (!neighbours && slice.end - slice.begin == 4) sum_four(t, (int)vectors);
-      t->ahead = NULL;
+/* The sums of a tile. Long ones are made in two levels, some rows of the windows at a time. */
+MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], struct tile_sums *u, int pixels, int neighbours,
+                           int vectors) {
+  struct tile *t = &u->tile;
+  t->stop_row = 0;
+  do {
+    t->row = t->stop_row;
+    t->stop_row = carafe_min(t->row + u->rows_at_once, t->row_count);
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
     }
-    t->weights += weights->group;
-    t->at += f->shape->C;
+    add_rows(sum, t, pixels, neighbours, vectors, 0);
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      MLUOP_UNROLL for (int v = 0; v < vectors; v++) {
+        if (t->row > 0) sum[e][v] = vf_load(u->totals[e][v]) + sum[e][v];
+        if (t->stop_row < t->row_count) vf_store(u->totals[e][v], sum[e][v]);
+      }
+    }
+  } while (t->stop_row < t->row_count);
+}
+
+/* Some vectors of channels, of the tiles of some windows. */
+MLUOP_INLINE void sum_vectors(struct tile_sums *u, int pixels, int neighbours, int vectors) {
+  struct tile *t = &u->tile;
+  const int64_t step = neighbours ? pixels : 1;
+  for (; t->window < u->end; move_tile(t, t->window + step)) {
+    vf sum[PIXELS][VECTORS];
+    prefetch_lines(&t->walk->prefetch);
+    clip_tile(t, (struct carafe_span){0, t->walk->args->shape.W}, neighbours);
+    sum_rows(sum, u, pixels, neighbours, vectors);
+    store_sums(sum, t, u->channel, pixels, vectors);
+    if (u->packs_ahead) pack_ahead(t->walk, t->window + step);
   }
 }
 
-/* What will be needed next is prefetched between tiles: the masks of the windows that
-   follow, and the pixels of the row that is packed after the next one. */
-static void prefetch_next(struct forward *f, int64_t row, struct carafe_span columns) {
-  const struct carafe_shape *a = f->shape;
-  const struct carafe_block *s = &f->block;
-  f->prefetch = (struct prefetch){.shape = a, .group = s->group, .groups = s->groups};
-  if (!f->args->large) return;
-  const int is_end = columns.end == s->columns.end;
-  const int64_t y = row + is_end, x = is_end ? s->columns.begin : columns.end;
-  const int64_t count = columns.end - columns.begin, taps = a->K * a->K;
-  const int64_t pixel = ((s->n * a->H + y) * a->S * a->W + x) * a->S;
-  if (y < a->H) prefetch_pixels(&f->prefetch, f->args->mask, taps, taps, pixel, count * a->S, a->S);
-  const int64_t below = row + a->K / 2 + 2;
-  if (below < a->H) {
-    const void *input = mluop_at(f->args->input, s->channel, a->is_half);
-    prefetch_pixels(&f->prefetch, input, a->C, s->channels,
-                    (s->n * a->H + below) * a->W + columns.begin, count, 1);
+/* In functions of their own: one with all tiles takes compilers long. */
+#define TILES(kind, pixels, neighbours)                                                    \
+  static __attribute__((noinline)) void sum_##kind(struct tile_sums *u, int64_t vectors) { \
+    if (vectors == 1) sum_vectors(u, pixels, neighbours, 1);                               \
+    if (vectors == 2) sum_vectors(u, pixels, neighbours, 2);                               \
+    if (SUM_VECTORS > 2 && vectors == 3) sum_vectors(u, pixels, neighbours, 3);            \
+    if (SUM_VECTORS > 3 && vectors == 4) sum_vectors(u, pixels, neighbours, 4);            \
   }
-  const int64_t vectors = s->groups * carafe_div_up(s->channels, VECTORS * VL);
-  prefetch_in(&f->prefetch,
-              vectors * (a->S == 1 ? carafe_div_up(count, PIXELS) : count * carafe_slices(a)));
+
+TILES(one, 1, 0)
+TILES(three, 3, 0)
+TILES(four, 4, 0)
+TILES(neighbours, 4, 1)
+
+/* The tiles from the one in turn on, before window `end`. Channels are cut into about equal numbers
+   of vectors. */
+static void sum_tiles(struct tile_sums *u, int64_t end, enum tile_kind kind) {
+  struct tile *t = &u->tile;
+  const struct walk *s = t->walk;
+  const int64_t per = vectors_at_once(s->args), most = SUM_VECTORS / per * per;
+  const int64_t all = carafe_div_up(s->channels, VL), cuts = carafe_div_up(all, most);
+  const int64_t begin = t->window, at_zero = t->at_zero;
+  u->end = end;
+  for (int64_t cut = 0, at = 0, vectors; cut < cuts; cut++, at += vectors) {
+    vectors = carafe_div_up(all - at, (cuts - cut) * per) * per;
+    u->channel = at * VL;
+    t->at_zero = at_zero + u->channel;
+    move_tile(t, begin);
+    if (kind == ONE) sum_one(u, vectors);
+    if (kind == THREE) sum_three(u, vectors);
+    if (kind == FOUR) sum_four(u, vectors);
+    if (kind == NEIGHBOURS) sum_neighbours(u, vectors);
+    u->packs_ahead = 0;
+  }
+  t->at_zero = at_zero;
 }
 
-/* Some windows of a row. Neighbours are in tiles of 4, and what is left one by one; or the pixels
-   of each window. */
-static void sum_windows(struct forward *f, struct carafe_span columns) {
-  struct tiles *const t = &f->tiles;
-  const struct carafe_shape *a = f->shape;
-  const struct carafe_span span = carafe_window(f->row, a->K, a->H);
-  struct weights weights = pack_weights(&f->ring, f->weights, f->row, columns);
-  weights.first += (span.begin - f->row + a->K / 2) * a->K;
-  prefetch_next(f, f->row, columns);
-  t->ahead = &f->ring;
-  t->row_count = span.end - span.begin;
-  for (int64_t i = 0; i < t->row_count; i++) {
-    t->rows[i] = row_of_ring(&f->ring, span.begin + i);
-  }
-  t->begin = columns.begin;
-  if (a->S == 1 && a->K > 1) {
-    const int64_t whole = (columns.end - columns.begin) / PIXELS * PIXELS;
-    t->end = columns.begin + whole;
-    sum_slice(f, &weights, (struct carafe_span){0, PIXELS}, 1);
-    weights.first += whole * weights.pixel;
-    t->begin = t->end;
-  }
-  t->end = columns.end;
-  for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
-    sum_slice(f, &weights, carafe_slice(a, slice), 0);
-  }
-}
-
-static void sum_block(struct forward *f) {
-  const struct carafe_block *block = &f->block;
-  const int64_t windows = f->args->plan.windows, stop = block->columns.end;
-  begin_block(&f->ring, block);
-  for (f->row = block->rows.begin; f->row < block->rows.end; f->row++) {
-    pack_rows(&f->ring, f->row);
-    for (int64_t j = block->columns.begin; j < stop; j += windows) {
-      sum_windows(f, (struct carafe_span){j, carafe_min(j + windows, stop)});
+/* Half weights of some windows, of the block's groups, in rows as in the mask. */
+static void pack_weights(const struct walk *s, struct carafe_span windows) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_rings *rings = s->scratch;
+  const int64_t taps = a->K * a->K, pixels = (windows.end - windows.begin) * a->S;
+  const int64_t used = s->groups * taps, runs = s->groups == a->G ? 1 : pixels;
+  float *to = rings->taps;
+  for (int64_t u = 0; u < a->S; u++) {
+    const int64_t pixel = first_pixel(s, s->row, windows.begin) + u * a->S * a->W;
+    for (int64_t i = 0; i < runs; i++, to += pixels / runs * used) {
+      const int64_t from = ((pixel + i) * a->G + s->group) * taps;
+      carafe_pack_run(to, s->args->mask, from, pixels / runs * used, 1);
     }
   }
 }
 
-void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+static struct pixels weights_of(const struct walk *s, const struct slice *c) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_rings *rings = s->scratch;
+  const int64_t taps = a->K * a->K, pixel = s->groups * taps * (int64_t)sizeof(float);
+  if (!a->is_half) return pixels_in(s, c, s->args->mask, taps);
+  return pixels_at(s, c, (char *)(rings->taps + c->group * taps), pixel,
+                   (c->windows.end - c->windows.begin) * a->S * pixel);
+}
+
+/* The pixels of a slice, group by group. */
+static void sum_slice(struct walk *s, const struct slice *c) {
+  const struct carafe_args *args = s->args;
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_rings *rings = s->scratch;
+  const struct pixels output = pixels_in(s, c, args->output, a->C), weights = weights_of(s, c);
+  float *rows[CARAFE_FORWARD_K];
+  struct tile_sums u;
+  struct tile *t = &u.tile;
+  *t = tile_of(s, c, &output, &weights, s->window, rings->input, rows);
+  t->at_zero = input_column(s, 0);
+  u.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);
+  for (int64_t g = 0; g < s->groups; g++) {
+    for (move_tile(t, c->windows.begin); t->window < c->windows.end;) {
+      u.packs_ahead = g == 0;
+      const enum tile_kind kind = tile_at(s, c, t->window, c->windows.end);
+      const int64_t step = tile_step(kind), left = c->windows.end - t->window;
+      sum_tiles(&u, t->window + left / step * step, kind);
+    }
+    t->pixels.at += a->C * (a->is_half ? 2 : 4);
+    t->taps.at += a->K * a->K * (int64_t)sizeof(float);
+    t->at_zero += carafe_padded(args->plan.channels);
+  }
+}
+
+static void sum_windows(struct walk *s, struct carafe_span windows) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t slices = carafe_slices(a), count = windows.end - windows.begin;
+  const int64_t vectors = s->groups * carafe_div_up(s->channels, SUM_VECTORS * VL);
+  prefetch_after(s, windows, 1,
+                 vectors * (a->S == 1 ? carafe_div_up(count, PIXELS) : count * slices));
+  if (a->is_half) pack_weights(s, windows);
+  for (int64_t slice = 0; slice < slices; slice++) {
+    const struct slice c = slice_at(s, windows, 0, slice);
+    sum_slice(s, &c);
+  }
+}
+
+static void begin_block(const struct walk *s) { (void)s; }
+
+void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *memory) {
+  static const struct steps steps = {begin_block, pack_pixel, sum_windows, NULL};
   const struct carafe_args *args = vargs;
-  struct mluop_arena arena = {scratch, 0};
-  struct forward f = {.args = args, .shape = &args->shape, .output = output_of(args)};
-  float *ring;
-  carafe_lay_out(args, &arena, &ring, &f.weights);
-  f.ring = ring_of(args, &f.output, ring);
-  f.tiles = (struct tiles){.K = f.shape->K,
-                           .W = f.shape->W,
-                           .rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / f.shape->K),
-                           .column = carafe_ring_slots(f.shape) * carafe_ring_pixel(args),
-                           .prefetch = &f.prefetch,
-                           .output = &f.output};
-  while (begin < end) {
-    f.block = carafe_next_block(f.shape, &args->cut, &begin, end);
-    sum_block(&f);
-  }
+  struct mluop_arena arena = {memory, 0};
+  const struct carafe_rings rings = carafe_lay_out(&arena, args);
+  walk_items(args, begin, end, &rings, &steps);
   vf_stream_end();
 }

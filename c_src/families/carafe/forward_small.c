@@ -66,7 +66,7 @@ static void sum_lanes(const struct lane_windows *t, int pixels) {
 }
 
 /* All windows of a row of the block. */
-static void do_row(struct block_walk *s, struct carafe_span columns) {
+static void do_row(struct walk *s, struct carafe_span columns) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers input = numbers_of(s, scratch->input, a->C);
@@ -74,8 +74,7 @@ static void do_row(struct block_walk *s, struct carafe_span columns) {
   int64_t place[CARAFE_FORWARD_K * CARAFE_FORWARD_K];
   struct lane_windows t = windows_of(s, scratch->weights, VL, place);
   t.values = scratch->grads;
-  prefetch_after(s, columns, 0);
-  prefetch_in(&s->prefetch, carafe_div_up(end - begin, VL) * a->S * a->S);
+  prefetch_after(s, columns, 0, carafe_div_up(end - begin, VL) * a->S * a->S);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     int64_t run[CARAFE_TILE];
     const int pixels = runs_of_slice(s, slice, run);
@@ -83,7 +82,7 @@ static void do_row(struct block_walk *s, struct carafe_span columns) {
       int64_t lane[VL];
       struct runs b = runs_at(s, lane, p, end, a->S * a->G);
       for (int e = 0; e < pixels; e++) {
-        prefetch_lines(&s->prefetch, s->prefetch.at_once);
+        prefetch_lines(&s->prefetch);
         choose_runs(&b, s->args->mask, run[e], a->K * a->K);
         lanes_take(t.taps + e * VL, CARAFE_TILE * VL, &b);
       }

@@ -7,7 +7,7 @@
    one serves all of the other. A lane of a sum takes every VL-th channel, whatever else is computed
    beside it. */
 
-#include "families/carafe/slice.h"
+#include "families/carafe/tile.h"
 
 /* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */
 #if defined(__AVX512F__) || defined(__aarch64__)
@@ -17,9 +17,9 @@ enum { MOST_TAPS = 3 };
 #endif
 
 /* One vector of channels. Tap t of pixel e is at x[t], of neighbours at x[t + e]. */
-MLUOP_INLINE void add_products(vf sum[CARAFE_TILE][MOST_TAPS], const float *const *grad,
+MLUOP_INLINE void add_products(vf sum[PIXELS][MOST_TAPS], const float *const *grad,
                                const float *const *x, int64_t c, int pixels, int taps, int shift) {
-  vf g[CARAFE_TILE], v[MOST_TAPS];
+  vf g[PIXELS], v[MOST_TAPS];
   if (shift == 0) {
     MLUOP_UNROLL for (int t = 0; t < taps; t++) v[t] = vf_opaque(vf_load(x[t] + c));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
@@ -39,8 +39,7 @@ MLUOP_INLINE void add_products(vf sum[CARAFE_TILE][MOST_TAPS], const float *cons
 
 /* The totals of the lanes, to `to[e]`: by four taps of a pixel, or four pixels of a tap that is
    left. */
-MLUOP_INLINE void fold_sums(float *const *to, vf sum[CARAFE_TILE][MOST_TAPS], int pixels,
-                            int taps) {
+MLUOP_INLINE void fold_sums(float *const *to, vf sum[PIXELS][MOST_TAPS], int pixels, int taps) {
   const int by_taps = taps / 4 * 4, p = pixels - 1;
   MLUOP_UNROLL for (int t = 0; t < by_taps; t += 4) {
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
@@ -54,56 +53,70 @@ MLUOP_INLINE void fold_sums(float *const *to, vf sum[CARAFE_TILE][MOST_TAPS], in
   }
 }
 
-/* A run from tap `tap` of the window on, which is on the packed pixel `x`. */
-MLUOP_INLINE void dot_run(const struct pixel_tile *t, const float *x, int64_t tap, int pixels,
-                          int taps, int shift) {
-  vf sum[CARAFE_TILE][MOST_TAPS];
+/* A run of taps from number `tap` on, which is on the packed pixel `x`, summed over `channels`, in
+   whole vectors. `is_first`: not to be added to what is there. */
+MLUOP_INLINE void dot_run(const struct tile *t, const float *x, int64_t tap, int64_t channels,
+                          int is_first, int pixels, int taps, int shift) {
+  vf sum[PIXELS][MOST_TAPS];
   const int columns = shift ? taps + pixels - 1 : taps;
-  const float *grad[CARAFE_TILE], *at[MOST_TAPS + CARAFE_TILE - 1];
+  const float *grad[PIXELS], *at[MOST_TAPS + PIXELS - 1];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    grad[e] = mluop_opaque_pointer(t->grad[e]);
+    grad[e] = mluop_opaque_pointer(pixel_at(&t->pixels, e));
     MLUOP_UNROLL for (int i = 0; i < taps; i++) sum[e][i] = vf_set(0.0f);
   }
-  MLUOP_UNROLL for (int i = 0; i < columns; i++) at[i] = mluop_opaque_pointer(x + i * t->pixel);
-  for (int64_t c = 0, length = t->length; c < length; c = mluop_opaque(c + VL)) {
+  MLUOP_UNROLL for (int i = 0; i < columns; i++) at[i] = mluop_opaque_pointer(x + i * t->column);
+  for (int64_t c = 0; c < channels; c = mluop_opaque(c + VL)) {
     add_products(sum, grad, at, c, pixels, taps, shift);
   }
-  float total[CARAFE_TILE][MOST_TAPS], *to[CARAFE_TILE];
-  for (int e = 0; e < pixels; e++) to[e] = t->is_first ? t->taps[e] + tap : total[e];
+  float total[PIXELS][MOST_TAPS], *to[PIXELS];
+  for (int e = 0; e < pixels; e++) to[e] = is_first ? pixel_at(&t->taps, e) + tap : total[e];
   fold_sums(to, sum, pixels, taps);
-  for (int e = 0; e < pixels && !t->is_first; e++) {
-    for (int i = 0; i < taps; i++) t->taps[e][tap + i] += total[e][i];
+  for (int e = 0; e < pixels && !is_first; e++) {
+    for (int i = 0; i < taps; i++) pixel_at(&t->taps, e)[tap + i] += total[e][i];
   }
 }
 
 /* Rows are cut into runs of about the same length, where registers are full. */
-MLUOP_INLINE void dot_tile(const struct pixel_tile *t, int pixels, int shift) {
-  int64_t row = t->row;
-  for (int64_t y = 0; y < t->rows; y++) {
-    const float *x = t->ring + row * t->row_floats + t->at;
-    for (int64_t u = t->begin, taps; u < t->end; u += taps, x += taps * t->pixel) {
-      const int64_t left = t->end - u, tap = y * t->K + u;
+MLUOP_INLINE void dot_tile(const struct tile *t, struct prefetch *prefetch, int64_t channels,
+                           int is_first, int pixels, int shift) {
+  const int64_t begin = carafe_max(0, t->begin - (shift ? pixels - 1 : 0));
+  const int64_t end = carafe_min(t->K, t->end), column = t->column;
+  const int64_t at = first_column(t) + (begin - t->begin) * column;
+  for (int64_t y = 0; y < t->row_count; y++) {
+    const float *x = t->rows[y] + at;
+    for (int64_t u = begin, taps; u < end; u += taps, x += taps * column) {
+      const int64_t left = end - u, tap = y * t->K + u;
       taps = left >= 2 * MOST_TAPS ? MOST_TAPS : left > MOST_TAPS ? (left + 1) / 2 : left;
-      prefetch_lines(t->prefetch, t->prefetch->at_once);
-      if (taps == 1) dot_run(t, x, tap, pixels, 1, shift);
-      if (taps == 2) dot_run(t, x, tap, pixels, 2, shift);
-      if (taps == 3) dot_run(t, x, tap, pixels, 3, shift);
-      if (MOST_TAPS > 3 && taps == 4) dot_run(t, x, tap, pixels, 4, shift);
-      if (MOST_TAPS > 4 && taps == 5) dot_run(t, x, tap, pixels, 5, shift);
+      prefetch_lines(prefetch);
+      if (taps == 1) dot_run(t, x, tap, channels, is_first, pixels, 1, shift);
+      if (taps == 2) dot_run(t, x, tap, channels, is_first, pixels, 2, shift);
+      if (taps == 3) dot_run(t, x, tap, channels, is_first, pixels, 3, shift);
+      if (MOST_TAPS > 3 && taps == 4) dot_run(t, x, tap, channels, is_first, pixels, 4, shift);
+      if (MOST_TAPS > 4 && taps == 5) dot_run(t, x, tap, channels, is_first, pixels, 5, shift);
     }
-    row = row + 1 == t->slots ? 0 : row + 1;
   }
 }
 
-static void dot_pixels(const struct pixel_tile *t, enum tile_kind kind) {
-  if (kind == ONE) dot_tile(t, 1, 0);
-  if (kind == THREE) dot_tile(t, 3, 0);
-  if (kind == FOUR) dot_tile(t, 4, 0);
-  if (kind == NEIGHBOURS) dot_tile(t, 4, 1);
+static void dot_pixels(const struct tile *t, struct prefetch *prefetch, int64_t channels,
+                       int is_first, enum tile_kind kind) {
+  if (kind == ONE) dot_tile(t, prefetch, channels, is_first, 1, 0);
+  if (kind == THREE) dot_tile(t, prefetch, channels, is_first, 3, 0);
+  if (kind == FOUR) dot_tile(t, prefetch, channels, is_first, 4, 0);
+  if (kind == NEIGHBOURS) dot_tile(t, prefetch, channels, is_first, 4, 1);
+}
+
+/* In a buffer, where `length` floats of each stand side by side. */
+static struct pixels pixels_of_buffer(const struct walk *s, const struct slice *c, float *buffer,
+                                      int64_t length) {
+  const int64_t pixels = s->args->shape.S > 1 ? c->pixels : 1;
+  const int64_t bytes = carafe_padded(length) * (int64_t)sizeof(float);
+  struct pixels p = {.at = (char *)buffer, .step = pixels * bytes};
+  for (int e = 0; e < CARAFE_TILE; e++) p.offset[e] = e * bytes;
+  return p;
 }
 
 /* Taps of the window around column j that lie beside the map are 0, whatever the gradient. */
-static void clear_outside(const struct block_walk *s, int64_t j, float *taps) {
+static void clear_outside(const struct walk *s, int64_t j, float *taps) {
   const int64_t K = s->args->shape.K, r = (K - 1) / 2;
   const struct carafe_span columns = carafe_window(j, K, s->args->shape.W);
   const int64_t left = columns.begin - j + r, right = columns.end - j + r;
@@ -115,47 +128,44 @@ static void clear_outside(const struct block_walk *s, int64_t j, float *taps) {
   }
 }
 
-/* STORE: grad_mask of the windows `own` of a slice is complete in `results`. */
-static void store_results(const struct block_walk *s, const struct slice *c, struct carafe_span own,
+/* Store: grad_mask of the windows `own` of a slice is complete in `results`. */
+static void store_results(const struct walk *s, const struct slice *c, struct carafe_span own,
                           const struct pixels *results) {
   const struct carafe_shape *a = &s->args->shape;
-  const int64_t K = a->K, r = (K - 1) / 2, taps = K * K;
+  const int64_t K = a->K, r = (K - 1) / 2;
   const int cut = s->window.end - s->window.begin < K;
+  const struct pixels to = pixels_in(s, c, s->args->grad_mask, K * K);
   for (int64_t j = own.begin; j < own.end; j++) {
+    const int64_t i = j - c->windows.begin;
     for (int e = 0; e < (a->S > 1 ? c->pixels : 1); e++) {
-      float *from = results->at + (j - c->centres.begin) * results->step + results->offset[e];
+      float *from = (float *)(void *)(results->at + i * results->step + results->offset[e]);
       if (cut || j < r || j + r >= a->W) clear_outside(s, j, from);
-      if (!a->is_half) continue;
-      const int64_t pixel = c->first + (j - c->centres.begin) * a->S + c->offset[e];
-      const int64_t to = (pixel * a->G + s->group + c->group) * taps;
-      carafe_store_run(s->args->grad_mask, to, from, taps, 1);
+      if (a->is_half) carafe_store_run(to.at + i * to.step + to.offset[e], 0, from, K * K, 1);
     }
   }
 }
 
-/* grad_mask of the windows `own` of a slice, channels part by part. */
-static void do_grad_mask(struct block_walk *s, const struct slice *c, struct carafe_span own) {
+/* grad_mask of the windows `own` of a slice, some channels after others. */
+static void do_grad_mask(struct walk *s, const struct slice *c, const struct pixels *grads,
+                         struct carafe_span own) {
   const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_plan *plan = &s->args->plan;
-  const struct carafe_general_scratch *scratch = s->scratch;
-  const int64_t K = a->K, r = (K - 1) / 2;
-  const int64_t first = carafe_max(0, s->columns.begin - r) - carafe_margin_columns(a);
-  const struct pixels results = a->is_half
-                                    ? pixels_of_buffer(s, c, scratch->taps, carafe_padded(K * K))
-                                    : pixels_in(s, c, s->args->grad_mask, K * K);
+  const struct carafe_rings *rings = s->scratch;
+  const int64_t taps = a->K * a->K, most = s->args->plan.part;
+  const struct pixels results = a->is_half ? pixels_of_buffer(s, c, rings->taps, taps)
+                                           : pixels_in(s, c, s->args->grad_mask, taps);
+  float *rows[CARAFE_BACKWARD_K];
+  struct tile t = tile_of(s, c, grads, &results, s->window, rings->input, rows);
   enum tile_kind kind;
-  for (int64_t part = 0; part < plan->parts; part++) {
-    struct pixel_tile t =
-        first_tile(s, c, scratch->input, carafe_input_row_floats(s->args), s->window, part);
-    t.length = carafe_div_up(carafe_min(plan->part, a->C - part * plan->part), VL) * VL;
-    for (int64_t j = own.begin; j < own.end; j += tile_step(kind)) {
-      kind = tile_at(s, c, j, own.end);
-      t.begin = carafe_max(0, r - j - tile_step(kind) + 1);
-      t.end = carafe_min(K, a->W - j + r);
-      t.at = (j - r - first + t.begin) * t.pixel;
-      place_tile(&t, c, &results, j, part * plan->part, (s->window.begin - s->row + r) * K);
-      dot_pixels(&t, kind);
+  t.at_zero = input_column(s, 0) + c->group * carafe_padded(a->C);
+  for (int64_t channel = 0; channel < a->C; channel += most) {
+    const int64_t count = carafe_div_up(carafe_min(most, a->C - channel), VL) * VL;
+    for (move_tile(&t, own.begin); t.window < own.end; move_tile(&t, t.window + tile_step(kind))) {
+      kind = tile_at(s, c, t.window, own.end);
+      clip_tile(&t, (struct carafe_span){0, a->W}, kind == NEIGHBOURS);
+      dot_pixels(&t, &s->prefetch, count, channel == 0, kind);
     }
+    t.at_zero += most;
+    t.pixels.at += most * (int64_t)sizeof(float);
   }
   store_results(s, c, own, &results);
 }

@@ -5,7 +5,8 @@
 /* Pack: what a kernel reads again and again is copied once into scratch memory that stays in the
    second-level cache, as floats in whole vectors. */
 
-#include "families/carafe/forward.h"
+#include "families/carafe/general.h"
+#include "families/carafe/walk.h"
 #include "vector/simd.h"
 
 /* `count` elements of a half or float tensor from number `at` on, padded with zeros to whole
@@ -27,114 +28,106 @@ static inline void carafe_store_run(void *tensor, int64_t at, const float *from,
   vf_store_part_as(tensor, at + i, last, count - i, is_half);
 }
 
-/* The last rows of a block of the input, packed: row y is in slot y % slots. The pixels of a column
-   lie side by side: windows are in one piece, and spread over all sets of the first-level cache. */
-struct ring {
-  const struct carafe_args *args;
-  const struct carafe_block *block;
-  int64_t rotation; /* elements: groups begin with as many channels from their end */
-  float *floats;
-  int64_t slots, pixel, group; /* pixel, group: floats of a packed one */
-  struct carafe_span columns;  /* of the map */
-  int64_t row, column;         /* what is before (row, column) has been packed */
-  int64_t next_end, at_once;   /* rows before next_end are packed ahead, so many pixels at once */
-};
-
-/* Row y; from there on, group g of column 0, which may be beside what is packed. */
-static inline const float *row_of_ring(const struct ring *ring, int64_t y) {
-  return ring->floats + y % ring->slots * ring->pixel;
+/* Column x of the ring of the input. */
+static inline int64_t input_column(const struct walk *s, int64_t x) {
+  const struct carafe_rings *rings = s->scratch;
+  return (x - s->input.begin + CARAFE_MARGIN) * rings->column;
 }
-static inline int64_t group_of_ring(const struct ring *ring, int64_t g) {
-  return g * ring->group - ring->columns.begin * ring->slots * ring->pixel;
+
+/* Row y of a ring. */
+static inline float *row_of_ring(const struct carafe_rings *rings, float *ring, int64_t y) {
+  return ring + y % rings->slots * rings->pixel;
+}
+
+/* The first element of the block's groups of a pixel of the map. */
+static inline int64_t map_element(const struct walk *s, int64_t y, int64_t x) {
+  const struct carafe_shape *a = &s->args->shape;
+  return (((s->n * a->H + y) * a->W + x) * a->G + s->group) * a->C;
 }
 
 /* The item's channels of a group, whose first element is `from`. */
-static inline void pack_group(float *to, const struct ring *ring, int64_t from) {
-  const struct carafe_shape *a = &ring->args->shape;
-  const void *input = ring->args->input;
-  const int64_t rotation = ring->rotation;
+static inline void pack_group(float *to, const struct walk *s, int64_t from) {
+  const struct carafe_shape *a = &s->args->shape;
+  const void *input = s->args->input;
+  const int64_t rotation = carafe_max(0, s->args->plan.rotation);
   int64_t done = 0;
-  if (rotation > 0 && ring->block->channel == 0) {
+  if (rotation > 0 && s->channel == 0) {
     const char *end = mluop_at(input, from + a->C - rotation, a->is_half);
     const char *begin = mluop_at(input, from - rotation, a->is_half);
     for (; done < carafe_line_elements(a); done += VL) {
       vf_store(to + done, vf_load_split_as(rotation - done, end, begin, done, a->is_half));
     }
   }
-  carafe_pack_run(to + done, input, from + ring->block->channel + done - rotation,
-                  ring->block->channels - done, a->is_half);
+  carafe_pack_run(to + done, input, from + s->channel + done - rotation, s->channels - done,
+                  a->is_half);
 }
 
-static __attribute__((noinline)) void pack_pixel(struct ring *ring) {
-  const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_block *block = ring->block;
-  const int64_t pixel = (block->n * a->H + ring->row) * a->W + ring->column;
-  const int64_t from = (pixel * a->G + block->group) * a->C;
-  const int64_t slot = (ring->column - ring->columns.begin) * ring->slots + ring->row % ring->slots;
-  float *to = ring->floats + slot * ring->pixel;
-  for (int64_t g = 0; g < block->groups; g++) {
-    pack_group(to + g * ring->group, ring, from + g * a->C);
+static __attribute__((noinline)) void pack_pixel(struct walk *s) {
+  const struct carafe_args *args = s->args;
+  const struct carafe_rings *rings = s->scratch;
+  const int64_t from = map_element(s, s->packed_row, s->packed_column);
+  float *to = row_of_ring(rings, rings->input, s->packed_row) + input_column(s, s->packed_column);
+  for (int64_t g = 0; g < s->groups; g++) {
+    pack_group(to + g * carafe_padded(args->plan.channels), s, from + g * args->shape.C);
   }
-  if (++ring->column < ring->columns.end) return;
-  ring->column = ring->columns.begin;
-  ring->row++;
+  if (++s->packed_column < s->input.end) return;
+  s->packed_column = s->input.begin;
+  s->packed_row++;
 }
 
-static inline void begin_block(struct ring *ring, const struct carafe_block *block) {
-  const struct carafe_shape *a = &ring->args->shape;
-  ring->block = block;
-  ring->columns.begin = carafe_window(block->columns.begin, a->K, a->W).begin;
-  ring->columns.end = carafe_window(block->columns.end - 1, a->K, a->W).end;
-  ring->column = ring->columns.begin;
-  ring->row = carafe_window(block->rows.begin, a->K, a->H).begin;
-  ring->at_once = carafe_div_up(ring->columns.end - ring->columns.begin,
-                                block->columns.end - block->columns.begin);
+/* Between the products of the windows in turn, the row that comes next is packed as far as theirs
+   is done, which hides what it takes. All windows before column `done` are. */
+static inline void pack_ahead(struct walk *s, int64_t done) {
+  const int64_t next = s->window.end, all = s->columns.end - s->columns.begin;
+  if (next == s->args->shape.H || s->row + 1 == s->rows.end) return;
+  const int64_t share = (done - s->columns.begin) * (s->input.end - s->input.begin);
+  while (s->packed_row == next && (s->packed_column - s->input.begin) * all < share) pack_pixel(s);
 }
 
-/* Packs what is under the windows of a row and has not been packed yet. */
-static inline void pack_rows(struct ring *ring, int64_t row) {
-  const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_span span = carafe_window(row, a->K, a->H);
-  while (ring->row < span.end) pack_pixel(ring);
-  ring->next_end = row + 1 < ring->block->rows.end ? carafe_min(span.end + 1, a->H) : 0;
-}
-
-/* Packs a part of the row that the next item needs, between the products of this one: that hides
-   what it takes. */
-static inline void pack_ahead(struct ring *ring, int64_t columns) {
-  if (ring->row >= ring->next_end) return;
-  for (int64_t i = columns * ring->at_once; i > 0 && ring->row < ring->next_end; i--) {
-    pack_pixel(ring);
-  }
-}
-
-/* Weights of windows, in the mask or packed; distances in floats. */
-struct weights {
-  const float *first;
-  int64_t row, pixel, group; /* row: to the next row of output pixels */
+/* A slice is up to 4 of the S x S output pixels under a window, or that many neighbours (S == 1);
+   for some windows of a row, and one group. */
+struct slice {
+  struct carafe_span windows;
+  int64_t group; /* of the block */
+  int pixels;    /* of a window */
+  int64_t row[CARAFE_TILE], column[CARAFE_TILE];
 };
 
-/* The weights of the windows around `columns`, of all taps. Halves are packed. */
-static inline struct weights pack_weights(const struct ring *ring, float *memory, int64_t y,
-                                          struct carafe_span columns) {
-  const struct carafe_shape *a = &ring->args->shape;
-  const struct carafe_block *s = ring->block;
-  const int64_t taps = a->K * a->K, pixel = a->G * taps, row = a->S * a->W * pixel;
-  const int64_t pixels = (columns.end - columns.begin) * a->S, used = s->groups * taps;
-  const int64_t at =
-      (s->n * a->H + y) * a->S * row + columns.begin * a->S * pixel + s->group * taps;
-  if (!a->is_half) {
-    return (struct weights){(const float *)ring->args->mask + at, row, pixel, taps};
+/* What each pixel of a slice has, in a tensor or packed: of pixel e under the window around column
+   j, at `at` + (j - begin) * step + offset[e]; in bytes. */
+struct pixels {
+  char *at;
+  int64_t step, offset[CARAFE_TILE];
+};
+
+static struct slice slice_at(const struct walk *s, struct carafe_span windows, int64_t group,
+                             int64_t number) {
+  const int64_t S = s->args->shape.S;
+  const struct carafe_span pixels = pixels_of_slice(&s->args->shape, number);
+  struct slice c = {.windows = windows, .group = group, .pixels = (int)(pixels.end - pixels.begin)};
+  for (int e = 0; e < CARAFE_TILE; e++) {
+    c.row[e] = S > 1 ? (pixels.begin + e) / S : 0;
+    c.column[e] = S > 1 ? (pixels.begin + e) % S : e;
   }
-  const int64_t runs = used == pixel ? 1 : pixels;
-  float *to = memory;
-  for (int64_t u = 0; u < a->S; u++) {
-    for (int64_t i = 0; i < runs; i++, to += pixels * used / runs) {
-      const int64_t run = at + u * row + i * pixel;
-      carafe_pack_run(to, ring->args->mask, run, pixels * used / runs, 1);
-    }
-  }
-  return (struct weights){memory, pixels * used, used, taps};
+  return c;
+}
+
+/* In rows of pixels of so many bytes: pixel 0 of the first window is at `at`. */
+static struct pixels pixels_at(const struct walk *s, const struct slice *c, char *at, int64_t pixel,
+                               int64_t row) {
+  struct pixels p = {.at = at, .step = s->args->shape.S * pixel};
+  for (int e = 0; e < CARAFE_TILE; e++) p.offset[e] = c->row[e] * row + c->column[e] * pixel;
+  return p;
+}
+
+/* In a tensor that has `length` elements for each group. */
+static struct pixels pixels_in(const struct walk *s, const struct slice *c, const void *tensor,
+                               int64_t length) {
+  const struct carafe_shape *a = &s->args->shape;
+  const int64_t size = a->is_half ? 2 : 4, pixel = a->G * length * size;
+  const int64_t first = first_pixel(s, s->row, c->windows.begin);
+  return pixels_at(s, c, (char *)tensor + first * pixel + (s->group + c->group) * length * size,
+                   pixel, a->S * a->W * pixel);
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_PACK_H_ */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/carafe/plan.h"
 
+#include "families/carafe/general.h"
 #include "families/carafe/kernels.h"
+#include "families/carafe/small_channels.h"
 
 /* Of a multiply-add, in picoseconds. */
 enum { PRODUCT_COST = 19 };
@@ -16,15 +18,24 @@ static int64_t block_rows(const struct carafe_shape *a, mluOpHandle_t machine) {
   return evenly(a->H, mluop_max(mluop_max(4 * (a->K - 1), share), 1));
 }
 
-/* `floats`: of a pixel in an item. */
-static void plan_items(const struct carafe_shape *a, const struct carafe_cut *cut, int64_t floats,
-                       size_t scratch_bytes, struct mluop_job *job) {
-  const int64_t cost = cut->columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
-  job->count = carafe_items(a, cut);
+/* Items of the job are counted with those below the map. `floats`: of a pixel in an item. */
+static void plan_items(const struct carafe_args *args, int64_t floats, size_t scratch_bytes,
+                       struct mluop_job *job) {
+  const struct carafe_shape *a = &args->shape;
+  const struct carafe_plan *plan = &args->plan;
+  const int64_t cost = plan->columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
+  job->count = a->N * mluop_div_up(a->H, plan->rows) * mluop_div_up(a->W, plan->columns) *
+               mluop_div_up(a->G, plan->groups) * mluop_div_up(a->C, plan->channels) * plan->rows;
   job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
   job->scratch_bytes = scratch_bytes;
   job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
+}
+
+static void plan_general(const struct carafe_args *args, struct mluop_job *job) {
+  struct mluop_arena arena = {NULL, 0};
+  carafe_lay_out(&arena, args);
+  plan_items(args, args->plan.groups * carafe_padded(args->plan.channels), arena.used, job);
 }
 
 enum { SMALL_BYTES = 1 << 19, SMALL_COLUMNS = 8, MOST_SMALL_CHANNELS = 64 };
@@ -33,20 +44,19 @@ enum { SMALL_BYTES = 1 << 19, SMALL_COLUMNS = 8, MOST_SMALL_CHANNELS = 64 };
 static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t floats,
                        int64_t bytes, struct mluop_job *job) {
   const struct carafe_shape *a = &args->shape;
-  struct carafe_cut *cut = &args->cut;
   struct carafe_plan *plan = &args->plan;
   struct mluop_arena arena = {NULL, 0};
   const int64_t beside = a->K - 1, positions = bytes / (floats * (int64_t)sizeof(float));
-  const int64_t pitch = carafe_small_pitch(plan, cut->groups);
-  cut->channels = a->C;
-  cut->rows = block_rows(a, machine);
-  cut->columns =
+  const int64_t pitch = carafe_small_pitch(plan, plan->groups);
+  plan->channels = a->C;
+  plan->rows = block_rows(a, machine);
+  plan->columns =
       evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, SMALL_COLUMNS)));
-  plan->windows = cut->columns + beside;
+  plan->windows = plan->columns + beside;
   const int64_t margin = carafe_padded(beside / 2 * pitch);
   plan->plane = carafe_padded(margin + plan->windows * pitch + CARAFE_PAD) | CARAFE_PAD;
   carafe_small_layout(&arena, args);
-  plan_items(a, cut, cut->groups * a->C, arena.used, job);
+  plan_items(args, plan->groups * a->C, arena.used, job);
 }
 
 /* Forward. */
@@ -62,10 +72,21 @@ enum { FORWARD_WINDOWS = 16, PACKED_WEIGHTS = 1 << 14 };
 
 static int64_t forward_windows(const struct carafe_args *args) {
   const struct carafe_shape *a = &args->shape;
-  const int64_t weights = a->S * a->S * args->cut.groups * a->K * a->K;
-  const int64_t most =
-      a->is_half ? mluop_min(FORWARD_WINDOWS, PACKED_WEIGHTS / weights) : FORWARD_WINDOWS;
+  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * args->plan.groups * a->K * a->K);
+  const int64_t most = a->is_half ? mluop_min(FORWARD_WINDOWS, fit) : FORWARD_WINDOWS;
   return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
+}
+
+/* -1 unless vectors can be whole lines of the output: store.h. Those of 16 bytes lie within lines
+   wherever NumPy's arrays begin, and have no stores of parts. */
+static int64_t rotation_of(const struct carafe_args *args, mluOpHandle_t machine) {
+  const int rotates = machine->vector_floats > 4;
+  const uintptr_t line = sizeof(float) * (uintptr_t)(rotates ? CARAFE_PAD : machine->vector_floats);
+  const uintptr_t off = (uintptr_t)args->output % line;
+  if (off % (rotates ? sizeof(float) : line) != 0) return -1;
+  if (args->shape.C % carafe_line_elements(&args->shape) != 0) return -1;
+  if (args->shape.is_half && machine->vector_floats < CARAFE_PAD) return -1;
+  return (int64_t)off / (args->shape.is_half ? 2 : 4);
 }
 
 /* An item has at most CARAFE_ITEM_CHANNELS channels of a group, in whole lines, or groups of
@@ -74,28 +95,27 @@ static int64_t forward_windows(const struct carafe_args *args) {
 static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  struct mluop_arena arena = {NULL, 0};
+  struct carafe_plan *plan = &args->plan;
   const int64_t parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS), line = carafe_line_elements(a);
-  args->cut = (struct carafe_cut){.channels = a->C, .groups = 1, .rows = block_rows(a, machine)};
+  *plan = (struct carafe_plan){.channels = a->C, .groups = 1, .rows = block_rows(a, machine)};
   if (parts > 1) {
-    args->cut.channels = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
+    plan->channels = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
   } else {
-    args->cut.groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
+    plan->groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
   }
-  const int64_t column = carafe_ring_slots(a) * carafe_ring_pixel(args) * (int64_t)sizeof(float);
-  args->cut.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
-  args->plan.windows = forward_windows(args);
-  float *ring, *weights;
-  carafe_lay_out(args, &arena, &ring, &weights);
-  plan_items(a, &args->cut, carafe_ring_pixel(args), arena.used, job);
+  const int64_t column = carafe_column_floats(args) * (int64_t)sizeof(float);
+  plan->columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
+  plan->windows = forward_windows(args);
+  plan->rotation = rotation_of(args, machine);
+  plan_general(args, job);
 }
 
 static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
   const int64_t most = mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD);
-  args->cut.groups = evenly(a->G, most);
-  plan_small(args, machine, carafe_slots(a) * a->C, SMALL_BYTES, job);
+  args->plan.groups = evenly(a->G, most);
+  plan_small(args, machine, carafe_small_slots(a) * a->C, SMALL_BYTES, job);
 }
 
 /* Transposing takes longer than lanes that are not used, if there are few of them. */
@@ -125,34 +145,30 @@ enum { SUM_TERMS = 1024 };
 static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  struct carafe_cut cut = {.groups = 1, .channels = a->C, .rows = block_rows(a, machine)};
-  struct carafe_plan plan = {.parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS)};
-  plan.part = plan.parts > 1 ? carafe_padded(mluop_div_up(a->C, plan.parts)) : a->C;
-  plan.parts = mluop_div_up(a->C, plan.part);
-  if (plan.parts == 1) {
-    cut.groups = mluop_min(a->G, mluop_max(1, CARAFE_ITEM_CHANNELS / carafe_padded(a->C)));
+  struct carafe_plan *plan = &args->plan;
+  *plan = (struct carafe_plan){.groups = 1, .channels = a->C, .rows = block_rows(a, machine)};
+  plan->part = carafe_padded(evenly(a->C, CARAFE_ITEM_CHANNELS));
+  if (a->C <= CARAFE_ITEM_CHANNELS) {
+    plan->groups = mluop_min(a->G, mluop_max(1, CARAFE_ITEM_CHANNELS / carafe_padded(a->C)));
   }
-  const int64_t pixel = cut.groups * carafe_padded(a->C) * (int64_t)sizeof(float);
-  const int64_t column = (2 * carafe_slots(a) + a->S * a->S) * pixel;
-  cut.columns = evenly(a->W, mluop_max(BLOCK_BYTES / column - (a->K - 1), BACKWARD_COLUMNS));
-  const int64_t fit = SLICE_BYTES / (CARAFE_TILE * pixel);
-  plan.windows = mluop_max(MIN_WINDOWS, mluop_min(fit, MOST_WINDOWS));
+  const int64_t pixel = plan->groups * carafe_padded(a->C) * (int64_t)sizeof(float);
+  const int64_t column = 2 * carafe_column_floats(args) * (int64_t)sizeof(float);
+  const int64_t fit = BLOCK_BYTES / (column + a->S * a->S * pixel);
+  plan->columns = evenly(a->W, mluop_max(fit - (a->K - 1), BACKWARD_COLUMNS));
+  plan->windows =
+      mluop_max(MIN_WINDOWS, mluop_min(SLICE_BYTES / (CARAFE_TILE * pixel), MOST_WINDOWS));
   const int64_t terms = a->K * a->S * a->S;
   if (a->K * terms > SUM_TERMS) {
-    plan.total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
-    plan.total_slices = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
+    plan->total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
+    plan->total_slices = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
   }
-  args->cut = cut;
-  args->plan = plan;
-  struct mluop_arena arena = {NULL, 0};
-  carafe_general_layout(&arena, args);
-  plan_items(a, &args->cut, cut.groups * a->C, arena.used, job);
+  plan_general(args, job);
 }
 
 static bool can_be_small(const void *vargs, mluOpHandle_t machine) {
   (void)machine;
   const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
-  return a->K <= CARAFE_SMALL_K && a->C <= MOST_SMALL_CHANNELS &&
+  return a->K <= CARAFE_SMALL_BACKWARD_K && a->C <= MOST_SMALL_CHANNELS &&
          a->K * a->S * a->S <= SUM_TERMS * CARAFE_TILE;
 }
 
@@ -168,11 +184,11 @@ static bool has_small_channels(const void *vargs, mluOpHandle_t machine) {
 static void plan_backward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *args = vargs;
   const struct carafe_shape *a = &args->shape;
-  const int64_t taps = a->K * a->K, rings = 2 * carafe_slots(a) * a->C;
+  const int64_t taps = a->K * a->K, rings = 2 * carafe_small_slots(a) * a->C;
   const int64_t most = mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD);
   const int spread = taps * a->S * a->S <= SUM_TERMS && a->G >= machine->vector_floats;
   args->plan.spread = spread ? machine->vector_floats : 0;
-  args->cut.groups = spread ? evenly(a->G, most) : a->G;
+  args->plan.groups = spread ? evenly(a->G, most) : a->G;
   plan_small(args, machine, spread ? rings : CARAFE_TILE * (taps + a->C) + rings,
              spread ? BLOCK_BYTES : SMALL_BYTES, job);
 }

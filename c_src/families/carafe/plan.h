@@ -5,9 +5,7 @@
 /* How the work of a call is cut into items, and on which way its tensors are read and written. */
 
 #include "core/internal.h"
-#include "families/carafe/backward.h"
-#include "families/carafe/forward.h"
-#include "families/carafe/small_channels.h"
+#include "families/carafe/job.h"
 
 /* Expects shape, tensors and `large` in `args`, and sets everything else there and in the job. */
 void mluop_carafe_plan(mluOpHandle_t handle, struct carafe_args *args, struct mluop_job *job);

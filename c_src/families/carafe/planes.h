@@ -18,24 +18,24 @@ struct lane_numbers {
   int64_t unit, scale;
 };
 
-static struct lane_numbers numbers_of(const struct block_walk *s, float *at, int64_t count) {
+static struct lane_numbers numbers_of(const struct walk *s, float *at, int64_t count) {
   if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
   return (struct lane_numbers){at, s->args->plan.plane, 1};
 }
 
 /* Positions of a column. */
-static int64_t pitch_of(const struct block_walk *s) {
+static int64_t pitch_of(const struct walk *s) {
   return carafe_small_pitch(&s->args->plan, s->groups);
 }
 
 /* Of channels, in row y of a ring of the map. */
-static struct lane_numbers row_of(const struct block_walk *s, float *ring, int64_t y) {
+static struct lane_numbers row_of(const struct walk *s, float *ring, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
-  return numbers_of(s, ring + y % carafe_slots(a) * a->C * s->args->plan.plane, a->C);
+  return numbers_of(s, ring + y % carafe_small_slots(a) * a->C * s->args->plan.plane, a->C);
 }
 
 /* Of position x * pitch + g: from where the block begins, at a line. */
-static int64_t place_of(const struct block_walk *s, int64_t position) {
+static int64_t place_of(const struct walk *s, int64_t position) {
   const int64_t beside = carafe_padded((s->args->shape.K - 1) / 2 * pitch_of(s));
   return beside + position - s->columns.begin * pitch_of(s);
 }
@@ -45,8 +45,8 @@ enum { PREFETCH_VECTORS = 4 };
 
 /* The runs of positions from `position` on, before `end`, in a tensor whose columns are `step`
    runs apart. */
-static struct runs runs_at(const struct block_walk *s, int64_t lane[VL], int64_t position,
-                           int64_t end, int64_t step) {
+static struct runs runs_at(const struct walk *s, int64_t lane[VL], int64_t position, int64_t end,
+                           int64_t step) {
   const int64_t groups = s->groups, pitch = pitch_of(s);
   int64_t x = position / pitch, g = position % pitch;
   const int64_t next = position + PREFETCH_VECTORS * VL;
@@ -70,24 +70,23 @@ static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t
   b->length = length;
 }
 
-static int64_t map_run(const struct block_walk *s, int64_t y) {
+static int64_t map_run(const struct walk *s, int64_t y) {
   const struct carafe_shape *a = &s->args->shape;
   return (s->n * a->H + y) * a->W * a->G + s->group;
 }
 
 /* Beside the map, windows, weights and gradients are 0. */
-static void clear_planes(const struct block_walk *s) {
+static void clear_planes(const struct walk *s) {
   const struct carafe_small_scratch *scratch = s->scratch;
   memset(scratch->input, 0, (size_t)((char *)scratch->taps - (char *)scratch->input));
 }
 
-static void pack_planes(const struct block_walk *s, int64_t y) {
+static void pack_planes(struct walk *s) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;
+  const int64_t y = s->packed_row++, end = s->input.end * pitch_of(s);
   const struct lane_numbers row = row_of(s, scratch->input, y);
-  const int64_t r = (a->K - 1) / 2;
-  const int64_t end = carafe_min(a->W, s->columns.end + r) * pitch_of(s);
-  for (int64_t p = carafe_max(0, s->columns.begin - r) * pitch_of(s); p < end; p += VL) {
+  for (int64_t p = s->input.begin * pitch_of(s); p < end; p += VL) {
     int64_t lane[VL];
     struct runs b = runs_at(s, lane, p, end, a->G);
     choose_runs(&b, s->args->input, map_run(s, y), a->C);
@@ -96,16 +95,18 @@ static void pack_planes(const struct block_walk *s, int64_t y) {
 }
 
 /* Of the first group of each pixel of a slice, around column 0. Returns how many pixels. */
-static int runs_of_slice(const struct block_walk *s, int64_t slice, int64_t *run) {
-  const int pixels = pixels_of_slice(&s->args->shape, slice, run);
-  for (int e = 0; e < pixels; e++) {
-    run[e] = (pixel_of(s, 0) + run[e]) * s->args->shape.G + s->group;
+static int runs_of_slice(const struct walk *s, int64_t slice, int64_t *run) {
+  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_span pixels = pixels_of_slice(a, slice);
+  for (int64_t u = pixels.begin; u < pixels.end; u++) {
+    const int64_t offset = u / a->S * a->S * a->W + u % a->S;
+    *run++ = (first_pixel(s, s->row, 0) + offset) * a->G + s->group;
   }
-  return pixels;
+  return (int)(pixels.end - pixels.begin);
 }
 
 /* Taps beside the map are 0, whatever the gradient: those of VL positions. */
-static void clear_outside(const struct block_walk *s, int64_t position, float *taps) {
+static void clear_outside(const struct walk *s, int64_t position, float *taps) {
   const struct carafe_shape *a = &s->args->shape;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r, step = CARAFE_TILE * VL;
   const int64_t pitch = pitch_of(s), left = position / pitch, right = (position + VL - 1) / pitch;
@@ -137,7 +138,7 @@ struct lane_windows {
 };
 
 /* For all windows of the row in turn. place: room for all taps. */
-static struct lane_windows windows_of(const struct block_walk *s, float *taps, int64_t values_unit,
+static struct lane_windows windows_of(const struct walk *s, float *taps, int64_t values_unit,
                                       int64_t *place) {
   const struct carafe_shape *a = &s->args->shape;
   const struct carafe_small_scratch *scratch = s->scratch;

@@ -7,14 +7,16 @@
 #include "core/arena.h"
 #include "families/carafe/job.h"
 
-/* Windows of the backward are no larger. */
-enum { CARAFE_SMALL_K = 11 };
-
 struct carafe_small_scratch {
   float *input, *sums;    /* rings of rows, channel by channel */
   float *weights, *grads; /* of a slice of pixels, for a row of windows: tap by tap */
   float *taps;            /* of a vector of windows */
 };
+
+/* The rows of the map under the windows of a row are kept in rings of so many. */
+static inline int64_t carafe_small_slots(const struct carafe_shape *a) {
+  return carafe_min(a->K, a->H);
+}
 
 /* Positions of a column of `groups` groups. */
 static inline int64_t carafe_small_pitch(const struct carafe_plan *plan, int64_t groups) {
@@ -25,7 +27,7 @@ static inline struct carafe_small_scratch carafe_small_layout(struct mluop_arena
                                                               const struct carafe_args *args) {
   const struct carafe_shape *a = &args->shape;
   const int is_forward = args->grad_output == NULL, spread = args->plan.spread > 0;
-  const int64_t ring = carafe_slots(a) * a->C * args->plan.plane, taps = a->K * a->K;
+  const int64_t ring = carafe_small_slots(a) * a->C * args->plan.plane, taps = a->K * a->K;
   const int64_t plane = spread || is_forward ? CARAFE_PAD : args->plan.plane;
   struct carafe_small_scratch s;
   s.input = mluop_take(arena, ring, sizeof(float));
