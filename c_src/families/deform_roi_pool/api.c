@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/float_state.h"
 #include "families/deform_roi_pool/kernels.h"
-#include "shared/roi_pool/blocks.h"
+#include "shared/roi_pool/plan.h"
 
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
@@ -150,7 +150,9 @@ mluOpStatus_t mluOpDeformRoiPoolForward(const mluOpHandle_t handle,
   struct roi_pool_args args = args_of(&call);
   args.data.output = output;
   const struct mluop_float_state found = mluop_enter_floats();
-  if (mluop_roi_pool_begin(&call, ROIS, &args, &status)) mluop_roi_pool_run_forward(handle, &args);
+  if (mluop_roi_pool_begin(&call, ROIS, &args, &status)) {
+    mluop_roi_pool_run_bins(handle, &args, NULL);
+  }
   mluop_leave_floats(found);
   return mluop_end_call(&call, status);
 }
@@ -186,11 +188,8 @@ mluOpStatus_t mluOpDeformRoiPoolBackward(
   args.data.grad_offset = grad_offset;
   const struct mluop_float_state found = mluop_enter_floats();
   if (mluop_roi_pool_begin(&call, ROIS, &args, &status)) {
-    mluop_roi_pool_run_blocks(handle, &args);
-    if (offset != NULL) {
-      const int isa = mluop_isa_for_run(handle, args.shape.C);
-      mluop_roi_pool_run_bins(handle, &args, deform_roi_pool_grad_offset[isa]);
-    }
+    mluop_roi_pool_run_blocks(handle, &args, NULL);
+    if (offset != NULL) mluop_roi_pool_run_bins(handle, &args, deform_roi_pool_grad_offset);
   }
   mluop_leave_floats(found);
   return mluop_end_call(&call, status);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/deform_roi_pool/kernels.h"
 #include "shared/roi_pool/block.h"
-#include "shared/roi_pool/gather.h"
 
 /* Vectors of channels whose gradients are held in registers at once. */
 enum { VECTORS = VL == 16 ? 16 : 8 };
-
-/* The gradient of a bin is prefetched while so many bins before it are worked on. */
-enum { AHEAD = 2 };
 
 /* Sums over channels, a lane each: gradient times the slope of the value. */
 struct slope_sums {
@@ -16,17 +12,18 @@ struct slope_sums {
 
 /* Adds `count` vectors of channels from c, or one of `part` channels. A pixel is multiplied by the
    gradient first: it is loaded once for both sums. */
-MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct bin_taps *taps, int64_t c,
-                             int count, int64_t part, int is_half, struct slope_sums *slopes) {
+MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_pool_bin_taps *taps,
+                             int64_t c, int count, int64_t part, int is_half,
+                             struct slope_sums *slopes) {
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
-    const int64_t at = taps->index * a->shape.C + c + k * VL;
+    const int64_t at = taps->pooled + c + k * VL;
     g[k] = part == VL ? vf_load_as(a->data.grad_output, at, is_half)
                       : vf_load_part_as(a->data.grad_output, at, part, is_half);
   }
-  vf x = slopes->x, y = slopes->y;
   for (int64_t i = 0; i < taps->rows; i++) {
-    const int64_t row = row_of_pixels(a, taps, i);
+    const int64_t row = taps->image + taps->row[i].at * a->shape.W;
+    vf x = vf_set(0.0f), y = x;
     for (int64_t j = 0; j < taps->cols; j++) {
       const int64_t pixel = (row + taps->col[j].at) * a->shape.C + c;
       vf sum[4];
@@ -37,33 +34,37 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct bin_tap
         sum[k % 4] = vf_fma(g[k], value, sum[k % 4]);
       }
       const vf product = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      x = vf_fma(vf_set(taps->row[i].slope * taps->col[j].step), product, x);
-      y = vf_fma(vf_set(taps->row[i].step * taps->col[j].slope), product, y);
+      x = vf_fma(vf_set(taps->col[j].step), product, x);
+      y = vf_fma(vf_set(taps->col[j].slope), product, y);
     }
+    slopes->x = vf_fma(vf_set(taps->row[i].slope), x, slopes->x);
+    slopes->y = vf_fma(vf_set(taps->row[i].step), y, slopes->y);
   }
-  slopes->x = x;
-  slopes->y = y;
 }
 
 /* The sums over all pixels of a bin. */
-MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a,
-                                              const struct bin_taps *taps, int is_half) {
+MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a, int64_t item,
+                                              struct roi_pool_bin_taps *taps, int is_half) {
   struct slope_sums slopes = {vf_set(0.0f), vf_set(0.0f)};
-  int64_t c = 0;
-  for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
-    add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
+  const struct windows windows = windows_of(a, item);
+  for (int64_t window = 0; window < windows.count; window++) {
+    if (!window_taps(a, item, &windows, window, 1, taps)) continue;
+    int64_t c = 0;
+    for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
+      add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
+    }
+    for (; c + VL <= a->shape.C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
+    if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
   }
-  for (; c + VL <= a->shape.C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
-  if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
   return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
 /* The sums over the blocks of a bin, in their order. */
-static struct roi_pool_slopes sum_blocks(const struct roi_pool_args *a, int64_t item) {
-  const struct roi_pool_place *place = &a->blocks.places[item];
-  const struct roi_pool_slopes *slopes = a->blocks.slopes + place->slopes;
+static struct roi_pool_slopes sum_blocks(const struct roi_pool_args *a, int64_t item,
+                                         int64_t count) {
+  const struct roi_pool_slopes *slopes = a->memory.slopes + item * ROI_POOL_SLOPES;
   struct roi_pool_slopes sum = slopes[0];
-  for (int i = 1; i < place->down * place->across; i++) {
+  for (int64_t i = 1; i < count; i++) {
     sum.x += slopes[i].x;
     sum.y += slopes[i].y;
   }
@@ -75,26 +76,20 @@ static float scaled(float gamma, float size, float slope) {
   return slope == 0.0f ? 0.0f : gamma * size * slope;
 }
 
-/* Whether all pixels of a bin are needed: the blocks have not summed its slopes. */
-MLUOP_INLINE int is_whole(const struct roi_pool_args *a, int64_t item) {
-  return a->blocks.slopes == NULL || a->blocks.places[item].list >= a->blocks.count;
-}
-
 /* Item: a bin, in the order of `bins`. */
 void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin, int64_t end,
                                                 void *scratch) {
   const struct roi_pool_args *a = vargs;
   const int64_t plane = a->shape.pooled_h * a->shape.pooled_w;
-  struct bin_taps taps;
-  place_taps(a, scratch, 1, &taps);
+  struct roi_pool_bin_taps taps = {.row = scratch};
   for (int64_t item = begin; item < end; item++) {
     struct roi_pool_slopes slopes;
-    if (is_whole(a, item)) {
-      if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
-      describe_bin(a, item, 1, &taps);
-      slopes = a->shape.is_half ? whole_bin(a, &taps, 1) : whole_bin(a, &taps, 0);
+    const struct block_range blocks = blocks_of(a, item);
+    if (keeps_slopes(a, &blocks)) {
+      slopes = sum_blocks(a, item, blocks.down * blocks.across);
     } else {
-      slopes = sum_blocks(a, item);
+      if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
+      slopes = a->shape.is_half ? whole_bin(a, item, &taps, 1) : whole_bin(a, item, &taps, 0);
     }
     const struct roi_pool_roi *roi = &a->memory.rois[a->memory.bins[item].roi];
     const int64_t index = a->memory.bins[item].index, at = index + index / plane * plane;

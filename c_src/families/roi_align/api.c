@@ -4,7 +4,7 @@
 #include "core/float_state.h"
 #include "families/roi_align/job.h"
 #include "families/roi_align/kernels.h"
-#include "shared/roi_pool/blocks.h"
+#include "shared/roi_pool/plan.h"
 
 /* The tensors, forward and backward: MAP is input or grads_image, POOLED is output or grads. Those
    of argmax have a name where the maximum is wanted, and are not looked at otherwise. */
@@ -141,14 +141,9 @@ static mluOpStatus_t run_forward(const struct mluop_call *call, struct roi_align
   const bool maximum = is_maximum(call);
   mluOpStatus_t status = SUCCESS;
   const struct mluop_float_state found = mluop_enter_floats();
-  args->pool.plan.own_kernel = maximum;
   if (maximum) args->pool.plan.own_bytes = roi_align_maximum_bytes(args->pool.shape.C);
   if (mluop_roi_pool_begin(call, BOXES, &args->pool, &status)) {
-    if (maximum) {
-      mluop_roi_pool_run_bins(handle, &args->pool, roi_align_maximum[handle->isa]);
-    } else {
-      mluop_roi_pool_run_forward(handle, &args->pool);
-    }
+    mluop_roi_pool_run_bins(handle, &args->pool, maximum ? roi_align_maximum : NULL);
   }
   mluop_leave_floats(found);
   return mluop_end_call(call, status);
@@ -204,15 +199,10 @@ static mluOpStatus_t run_backward(const struct mluop_call *call, struct roi_alig
   const bool maximum = is_maximum(call);
   mluOpStatus_t status = SUCCESS;
   const struct mluop_float_state found = mluop_enter_floats();
-  args->pool.plan.own_kernel = maximum;
-  args->pool.plan.own_blocks = ROI_ALIGN_BLOCKS;
+  if (maximum) args->pool.plan.own_blocks = ROI_ALIGN_BLOCKS;
   if (mluop_roi_pool_begin(call, BOXES, &args->pool, &status)) {
-    if (maximum) {
-      mluop_roi_pool_run_bins(handle, &args->pool, roi_align_reach[handle->isa]);
-      mluop_roi_pool_run_blocks_by(handle, &args->pool, roi_align_scatter[handle->isa]);
-    } else {
-      mluop_roi_pool_run_blocks(handle, &args->pool);
-    }
+    if (maximum) mluop_roi_pool_run_bins(handle, &args->pool, roi_align_reach);
+    mluop_roi_pool_run_blocks(handle, &args->pool, maximum ? roi_align_scatter[handle->isa] : NULL);
   }
   mluop_leave_floats(found);
   return mluop_end_call(call, status);

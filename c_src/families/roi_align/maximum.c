@@ -266,20 +266,19 @@ void MLUOP_VARIANT(roi_align_maximum)(const void *vargs, int64_t begin, int64_t 
                                       void *scratch) {
   const struct roi_align_args *args = vargs;
   const struct roi_pool_args *a = &args->pool;
-  const int64_t channels = a->shape.C, element = a->shape.is_half ? 2 : 4;
+  const int64_t channels = a->shape.C;
   const size_t row = roi_align_row(channels);
   memset((char *)scratch + 3 * row, 0, row);
   struct search s = {.args = a, .zeros = (const char *)scratch + 3 * row, .best = scratch};
   s.x = s.best + row / sizeof(float);
   s.y = s.x + row / sizeof(float);
-  const struct range all = {0, channels};
   for (int64_t item = begin; item < end; item++) {
     const struct roi_pool_bin *bin = &a->memory.bins[item];
-    const int64_t at = bin->index * channels * element;
+    const int64_t at = bin->index * channels;
     find_maxima(&s, bin);
-    store_sums(a, s.best, all, a->shape.is_half, (char *)a->data.output + at);
-    store_sums(a, s.x, all, a->shape.is_half, (char *)args->argmax_x + at);
-    store_sums(a, s.y, all, a->shape.is_half, (char *)args->argmax_y + at);
+    store_run(a, s.best, channels, a->shape.is_half, a->data.output, at);
+    store_run(a, s.x, channels, a->shape.is_half, args->argmax_x, at);
+    store_run(a, s.y, channels, a->shape.is_half, args->argmax_y, at);
   }
   if (a->plan.stream) vf_stream_end();
 }

@@ -14,12 +14,9 @@ enum { FEW_PIXELS = 8 };
 /* Whole numbers that are floats. */
 enum { EXACT_FLOATS = 1 << 24 };
 
-/* Blocks with lists of so many bins have their sums added up after some of them: rounding does not
-   grow with their number. */
-enum { MANY_BINS = 1024, SUMMED_BINS = 256 };
-
-/* The bin that is prefetched. */
-enum { AHEAD = 4 };
+/* The sums of a block are added up after so many lists of bins: rounding does not grow with their
+   number. */
+enum { SUMMED_LISTS = 4 };
 
 /* ---------------------------------------------------------------------------------- points */
 
@@ -71,6 +68,7 @@ MLUOP_INLINE void widen(struct roi_pool_box *box, const struct scatter_point *po
   if (point->col.high >= box->right) box->right = (int32_t)point->col.high + 1;
 }
 
+/* Of the rows of its image. */
 MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int64_t bin,
                                           int is_half) {
   const struct roi_pool_shape *shape = &args->pool.shape;
@@ -114,8 +112,15 @@ void MLUOP_VARIANT(roi_align_reach)(const void *vargs, int64_t begin, int64_t en
   const struct roi_align_args *args = vargs;
   const struct roi_pool_args *a = &args->pool;
   for (int64_t item = begin; item < end; item++) {
-    const int64_t bin = a->memory.bins[item].index;
-    a->blocks.boxes[item] = a->shape.is_half ? reach_of(args, bin, 1) : reach_of(args, bin, 0);
+    const struct roi_pool_bin *bin = &a->memory.bins[item];
+    struct roi_pool_box box =
+        a->shape.is_half ? reach_of(args, bin->index, 1) : reach_of(args, bin->index, 0);
+    if (box.bottom > 0) {
+      const int32_t first = a->memory.rois[bin->roi].image * (int32_t)a->shape.H;
+      box.top += first;
+      box.bottom += first;
+    }
+    a->memory.boxes[item] = box;
   }
 }
 
@@ -203,15 +208,13 @@ static inline struct range common(struct range a, int64_t begin, int64_t end) {
 MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_block *block,
                               uint32_t entry, int is_half) {
   const struct roi_pool_args *a = &args->pool;
-  const struct roi_pool_box *box = &a->blocks.boxes[entry];
-  const struct range rows = common(block->rows, box->top, box->bottom);
+  const struct roi_pool_box *box = &a->memory.boxes[entry];
+  const int64_t first = block->image * a->shape.H;
+  const struct range rows = common(block->rows, box->top - first, box->bottom - first);
   const struct range cols = common(block->cols, box->left, box->right);
-  if (rows.begin >= rows.end || cols.begin >= cols.end) return;
-  if (!a->plan.dense) {
-    const uint64_t touched =
-        bits_of((struct range){cols.begin - block->cols.begin, cols.end - block->cols.begin});
-    for (int64_t row = rows.begin; row < rows.end; row++)
-      touch(block, row - block->rows.begin, touched);
+  const struct range touched = {cols.begin - block->cols.begin, cols.end - block->cols.begin};
+  for (int64_t row = rows.begin; row < rows.end; row++) {
+    touch(block, row - block->rows.begin, touched);
   }
   const int64_t bin = a->memory.bins[entry].index;
   int64_t c = 0;
@@ -225,23 +228,20 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_bloc
 
 /* ----------------------------------------------------------------------------------- blocks */
 
-/* Sums of a block that is added to by many bins. */
-struct totals {
-  double *sums;
-  int64_t pitch; /* from row to row */
-  int wanted, bins;
-};
+/* Sums of a block that is added to by many bins: 0, and no pixel of the block is left out. */
+static void start_totals(struct roi_block *block, double *totals) {
+  const int64_t rows = block->rows.end - block->rows.begin,
+                cols = block->cols.end - block->cols.begin;
+  memset(totals, 0, (size_t)(rows * block->pitch) * sizeof(*totals));
+  for (int64_t row = 0; row < rows; row++) touch(block, row, (struct range){0, cols});
+}
 
 /* Moves the sums so far into the totals, or, in the end, all of them back. */
-static void sum_up(struct roi_block *block, struct totals *totals, int is_end) {
-  totals->bins = 0;
-  for (int64_t row = 0; row < block->rows.end - block->rows.begin; row++) {
-    double *total = totals->sums + row * totals->pitch;
-    float *sum = block->sums + row * block->pitch;
-    for (int64_t i = 0; i < totals->pitch; i++) {
-      total[i] += (double)sum[i];
-      sum[i] = is_end ? (float)total[i] : 0.0f;
-    }
+static void sum_up(struct roi_block *block, double *totals, int is_end) {
+  const int64_t floats = (block->rows.end - block->rows.begin) * block->pitch;
+  for (int64_t i = 0; i < floats; i++) {
+    totals[i] += (double)block->sums[i];
+    block->sums[i] = is_end ? (float)totals[i] : 0.0f;
   }
 }
 
@@ -256,51 +256,32 @@ static void prefetch_bin(const struct roi_align_args *args, uint32_t entry) {
   }
 }
 
-static void scatter_list(const struct roi_align_args *args, struct roi_block *block,
-                         struct totals *totals, int64_t list) {
-  const struct roi_pool_blocks *blocks = &args->pool.blocks;
-  const uint32_t end = blocks->starts[list + 1];
-  for (uint32_t i = blocks->starts[list]; i < end; i++) {
-    if (i % ROI_POOL_QUESTION == 0 && mluop_interrupted(args->pool.interrupt)) return;
-    if (end - i > AHEAD) prefetch_bin(args, blocks->entries[i + AHEAD]);
-    if (args->pool.shape.is_half) {
-      scatter_bin(args, block, blocks->entries[i], 1);
-    } else {
-      scatter_bin(args, block, blocks->entries[i], 0);
-    }
-    if (totals->wanted && ++totals->bins == SUMMED_BINS) sum_up(block, totals, 0);
-  }
-}
-
-static struct totals start_totals(const struct roi_pool_args *a, struct roi_block *block,
-                                  int64_t list, void *memory) {
-  const uint32_t *starts = a->blocks.starts;
-  const int64_t of_image = a->blocks.count + block->image;
-  const uint32_t bins = starts[list + 1] - starts[list] + starts[of_image + 1] - starts[of_image];
-  struct totals totals = {.sums = memory, .wanted = bins > MANY_BINS};
-  if (!totals.wanted) return totals;
-  const int64_t rows = block->rows.end - block->rows.begin,
-                cols = block->cols.end - block->cols.begin;
-  totals.pitch = cols * block->stride;
-  memset(memory, 0, (size_t)(rows * totals.pitch) * sizeof(double));
-  for (int64_t row = 0; row < rows; row++) touch(block, row, bits_of((struct range){0, cols}));
-  return totals;
-}
-
-/* Item: a block of grad_input. It belongs to one thread, which adds the bins in the order of the
-   lists: the sum for an element does not depend on the number of threads. */
+/* Item: a block of grad_input. It belongs to one thread, which adds the bins in their order: the
+   sum for an element does not depend on the number of threads. */
 void MLUOP_VARIANT(roi_align_scatter)(const void *vargs, int64_t begin, int64_t end,
                                       void *scratch) {
   const struct roi_align_args *args = vargs;
   const struct roi_pool_args *a = &args->pool;
-  for (int64_t list = begin; list < end; list++) {
-    struct roi_block block;
-    start_block(a, list, scratch, &block);
-    struct totals totals = start_totals(a, &block, list, (char *)scratch + a->blocks.buffer_bytes);
-    scatter_list(args, &block, &totals, list);
-    scatter_list(args, &block, &totals, a->blocks.count + block.image);
-    if (totals.wanted) sum_up(&block, &totals, 1);
-    if (!a->plan.in_place) store_block(a, &block);
+  double *totals = (void *)((char *)scratch + a->blocks.buffer_bytes);
+  uint32_t list[LISTED_BINS];
+  struct roi_block block;
+  for (int64_t number = begin; number < end; number++) {
+    start_block(a, number, scratch, &block);
+    int count, lists = 0;
+    for (int64_t next = 0; (count = list_bins(a, &block, &next, list)) > 0; lists++) {
+      if (lists == SUMMED_LISTS) start_totals(&block, totals);
+      if (lists > 0 && lists % SUMMED_LISTS == 0) sum_up(&block, totals, 0);
+      for (int i = 0; i < count; i++) {
+        if (i + AHEAD < count) prefetch_bin(args, list[i + AHEAD]);
+        if (a->shape.is_half) {
+          scatter_bin(args, &block, list[i], 1);
+        } else {
+          scatter_bin(args, &block, list[i], 0);
+        }
+      }
+    }
+    if (lists > SUMMED_LISTS) sum_up(&block, totals, 1);
+    store_block(a, &block);
   }
   if (a->plan.stream) vf_stream_end();
 }

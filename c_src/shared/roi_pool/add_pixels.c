@@ -1,37 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared/roi_pool/group.h"
+#include "shared/roi_pool/block.h"
 #include "shared/roi_pool/kernels.h"
 
-/* Both gradients where many bins touch a pixel: pixel by pixel. */
+/* Both gradients, pixel by pixel: what a group of bins does to the pixels of a block is sorted by
+   pixel, and each pixel then takes the gradients of its bins in one go, in registers. */
 
 /* Vectors of channels that are summed at once. More than there are registers for: what then lives
    on the stack costs less than to go through the contributions once more. */
 enum { VECTORS = VL == 4 ? 8 : 16 };
 
-/* Vector k of some channels, or the only one of `part`. */
-MLUOP_INLINE vf load_channels(const void *from, int k, int64_t part, int is_half) {
-  return part == VL ? vf_load_as(from, k * VL, is_half) : vf_load_part_as(from, 0, part, is_half);
+/* ---------------------------------------------------------------------------------- groups */
+
+/* Pixels follow each other by strips of so many columns, from the top of the block to the bottom:
+   neighbours have most bins in common. */
+MLUOP_INLINE int strip_shift(const struct roi_pool_args *a) {
+  return a->blocks.shift_w < 2 ? a->blocks.shift_w : 2;
 }
 
-/* The most bytes of a pixel that are prefetched while the one above it is summed. */
-enum { PREFETCH_PIXEL = 1 << 10 };
+MLUOP_INLINE int has_room(const struct roi_pool_group *group, const struct roi_block *block) {
+  const int64_t pixels =
+      (block->rows.end - block->rows.begin) * (block->cols.end - block->cols.begin);
+  return group->bin_count < ROI_POOL_GROUP_BINS && group->tap_count < ROI_POOL_GROUP_TAPS &&
+         group->contribution_count + 4 * pixels <= ROI_POOL_GROUP_CONTRIBUTIONS;
+}
 
-MLUOP_INLINE void prefetch_some(const char *from, int64_t bytes, int to_write) {
-  const int64_t some = bytes < PREFETCH_PIXEL ? bytes : PREFETCH_PIXEL;
-  for (int64_t b = 0; b < some; b += 64) {
-    if (to_write) {
-      __builtin_prefetch(from + b, 1, 3);
-    } else {
-      mluop_prefetch(from + b);
+/* Adds a bin to the group. The taps then have for `at` what they add to the number of a pixel. */
+static inline void take_bin(const struct roi_pool_args *a, struct roi_block *block,
+                            struct roi_pool_group *group, int64_t item) {
+  struct roi_pool_bin_taps *bin = &group->bins[group->bin_count];
+  bin->row = group->taps + group->tap_count;
+  memset(group->slopes[group->bin_count], 0, sizeof(*group->slopes));
+  group->bin_count++;
+  if (!find_taps(a, item, block->rows, block->cols, 1, bin)) bin->rows = bin->cols = 0;
+  if (bin->rows == 0) return;
+  const int shift = strip_shift(a);
+  const int32_t height = (int32_t)(block->rows.end - block->rows.begin), mask = (1 << shift) - 1;
+  for (int64_t i = 0; i < bin->rows; i++) {
+    bin->row[i].at = (bin->row[i].at - (int32_t)block->rows.begin) << shift;
+  }
+  for (int64_t j = 0; j < bin->cols; j++) {
+    const int32_t at = bin->col[j].at - (int32_t)block->cols.begin;
+    bin->col[j].at = (at & ~mask) * height + (at & mask);
+  }
+  group->tap_count += bin->rows + bin->cols;
+  group->contribution_count += bin->rows * bin->cols;
+}
+
+/* A counting sort by pixel; the contributions of a pixel keep the order of their bins. */
+static inline void sort_contributions(const struct roi_pool_args *a, struct roi_pool_group *group) {
+  const int64_t pixels = INT64_C(1) << (a->blocks.shift_h + a->blocks.shift_w);
+  /* starts[p + 1] is first where the next contribution of pixel p goes, and in the end its end. */
+  uint32_t *starts = group->starts;
+  memset(starts, 0, (size_t)(pixels + 2) * sizeof(*starts));
+  for (int64_t b = 0; b < group->bin_count; b++) {
+    const struct roi_pool_tap *row = group->bins[b].row, *col = group->bins[b].col;
+    for (int64_t i = 0; i < group->bins[b].rows; i++) {
+      for (int64_t j = 0; j < group->bins[b].cols; j++) starts[row[i].at + col[j].at + 2]++;
+    }
+  }
+  for (int64_t p = 1; p <= pixels; p++) starts[p + 1] += starts[p];
+  for (int64_t b = 0; b < group->bin_count; b++) {
+    const struct roi_pool_tap *row = group->bins[b].row, *col = group->bins[b].col;
+    for (int64_t i = 0; i < group->bins[b].rows; i++) {
+      for (int64_t j = 0; j < group->bins[b].cols; j++) {
+        group->contributions[starts[row[i].at + col[j].at + 1]++] =
+            (struct roi_pool_contribution){(uint32_t)b, row[i].weight * col[j].weight,
+                                           row[i].slope * col[j].step, row[i].step * col[j].slope};
+      }
     }
   }
 }
+
+/* ------------------------------------------------------------------------------------ sums */
 
 /* Vectors of channels that are summed together: `count` whole ones, or one of `part` channels. */
 struct channels {
   int64_t first, part;
   int count, want_slopes;
 };
+
+/* Vector k of some channels, or the only one of `part`. */
+MLUOP_INLINE vf load_channels(const char *from, int k, int64_t part, int is_half) {
+  return part == VL ? vf_load_as(from, k * VL, is_half) : vf_load_part_as(from, 0, part, is_half);
+}
 
 /* Adds the contributions [begin, end) to a pixel: summed apart, so that the rounding of a sum does
    not grow with the number of bins. A gradient is loaded once for the sum and the slopes; without
@@ -49,36 +100,28 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_po
   }
   for (uint32_t i = begin; i < end; i++) {
     const struct roi_pool_contribution *contribution = &group->contributions[i];
-    const char *gradient = gradients + group->bins[contribution->bin].gradient * element;
+    const char *gradient = gradients + group->bins[contribution->bin].pooled * element;
     const vf weight = vf_set(contribution->weight);
-    vf dot[2];
+    vf dot[2] = {vf_set(0.0f), vf_set(0.0f)};
     MLUOP_UNROLL
     for (int k = 0; k < channels.count; k++) {
       const vf g = vf_opaque(load_channels(gradient, k, channels.part, is_half));
       sum[k] = vf_fma(weight, g, sum[k]);
-      if (!channels.want_slopes) continue;
-      if (k < 2) {
-        dot[k] = g * value[k];
-      } else {
-        dot[k % 2] = vf_fma(g, value[k], dot[k % 2]);
-      }
+      if (channels.want_slopes) dot[k % 2] = vf_fma(g, value[k], dot[k % 2]);
     }
     if (!channels.want_slopes) continue;
-    const vf product = channels.count > 1 ? (vf)(dot[0] + dot[1]) : dot[0];
     float *x = group->slopes[contribution->bin][0], *y = group->slopes[contribution->bin][1];
-    vf_store(x, vf_fma(vf_set(contribution->x), product, vf_load(x)));
-    vf_store(y, vf_fma(vf_set(contribution->y), product, vf_load(y)));
+    vf_store(x, vf_fma(vf_set(contribution->x), dot[0] + dot[1], vf_load(x)));
+    vf_store(y, vf_fma(vf_set(contribution->y), dot[0] + dot[1], vf_load(y)));
   }
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
-    const vf total = load_channels(sums, k, channels.part, 0) + sum[k];
-    if (channels.part == VL) {
-      vf_store(sums + k * VL, total);
-    } else {
-      vf_store_part(sums, total, channels.part);
-    }
+    vf_store(sums + k * VL, vf_load(sums + k * VL) + sum[k]);
   }
 }
+
+/* The most bytes of a pixel that are prefetched while the one above it is summed. */
+enum { PREFETCH_PIXEL = 1 << 10 };
 
 /* All pixels of the block. */
 MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *block,
@@ -86,7 +129,8 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *bl
   const int64_t rows = block->rows.end - block->rows.begin,
                 cols = block->cols.end - block->cols.begin;
   const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
-  const int64_t rest = a->shape.C - channels.first;
+  const int64_t rest = (a->shape.C - channels.first) * element;
+  const int64_t bytes = rest < PREFETCH_PIXEL ? rest : PREFETCH_PIXEL;
   const uint32_t *contributions = group->starts;
   for (int64_t left = 0; left < cols; left += strip) {
     for (int64_t y = 0; y < rows; y++) {
@@ -95,13 +139,11 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *bl
         const int64_t at = (pixel_of(a, block, y, x) + channels.first) * element;
         const char *pixel = channels.want_slopes ? (const char *)a->data.input + at : NULL;
         float *sums = block->sums + y * block->pitch + x * block->stride + channels.first;
-        if (y + 1 < rows && contributions[strip] != contributions[strip + 1]) {
-          if (channels.want_slopes) {
-            prefetch_some(pixel + a->shape.W * a->shape.C * element, rest * element, 0);
-          }
-          if (a->plan.in_place) prefetch_some((const char *)(sums + block->pitch), rest * 4, 1);
+        if (pixel != NULL && y + 1 < rows && contributions[strip] != contributions[strip + 1]) {
+          const char *below = pixel + a->shape.W * a->shape.C * element;
+          for (int64_t b = 0; b < bytes; b += 64) mluop_prefetch(below + b);
         }
-        touch(block, y, UINT64_C(1) << x);
+        touch(block, y, (struct range){x, x + 1});
         sum_contributions(a, group, contributions[0], contributions[1], sums, pixel, channels,
                           is_half);
       }
@@ -127,58 +169,59 @@ MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct roi_block *
   if (channels.part > 0) sum_pixels(a, block, group, channels, is_half);
 }
 
+static void store_slopes(const struct roi_pool_args *a, const struct roi_block *block,
+                         const struct roi_pool_group *group) {
+  const int64_t row = block->rows.begin >> a->blocks.shift_h;
+  const int64_t col = block->cols.begin >> a->blocks.shift_w;
+  for (int64_t b = 0; b < group->bin_count; b++) {
+    const int64_t item = group->bins[b].item;
+    const struct block_range blocks = blocks_of(a, item);
+    if (!keeps_slopes(a, &blocks)) continue;
+    const int64_t number = (row - blocks.top) * blocks.across + col - blocks.left;
+    a->memory.slopes[item * ROI_POOL_SLOPES + number] = (struct roi_pool_slopes){
+        vf_sum(vf_load(group->slopes[b][0])), vf_sum(vf_load(group->slopes[b][1]))};
+  }
+}
+
 static void sum_group(const struct roi_pool_args *a, struct roi_block *block,
-                      struct roi_pool_group *group, int64_t list) {
+                      struct roi_pool_group *group) {
   sort_contributions(a, group);
-  if (a->data.offset != NULL) {
+  if (a->memory.slopes != NULL) {
     if (a->shape.is_half) {
       sum_channels(a, block, group, 1, 1);
     } else {
       sum_channels(a, block, group, 1, 0);
     }
+    store_slopes(a, block, group);
   } else if (a->shape.is_half) {
     sum_channels(a, block, group, 0, 1);
   } else {
     sum_channels(a, block, group, 0, 0);
   }
-  for (int64_t b = 0; keeps_slopes(a, list) && b < group->bin_count; b++) {
-    *slopes_at(a, group->bins[b].entry, list) = (struct roi_pool_slopes){
-        vf_sum(vf_load(group->slopes[b][0])), vf_sum(vf_load(group->slopes[b][1]))};
-  }
   group->bin_count = group->contribution_count = group->tap_count = 0;
 }
 
-/* The bins of a list in groups. */
-static void sum_list(const struct roi_pool_args *a, struct roi_block *block,
-                     struct roi_pool_group *group, int64_t list) {
-  const struct roi_pool_blocks *blocks = &a->blocks;
-  for (uint32_t i = blocks->starts[list]; i < blocks->starts[list + 1]; i++) {
-    const uint32_t entry = blocks->entries[i];
-    if (i % ROI_POOL_QUESTION == 0 && mluop_interrupted(a->interrupt)) break;
-    if (!has_room(group, block)) sum_group(a, block, group, list);
-    if (take_bin(a, block, group, entry)) {
-      prefetch_gradient(a, entry);
-    } else if (keeps_slopes(a, list)) {
-      *slopes_at(a, entry, list) = (struct roi_pool_slopes){0};
-    }
-  }
-  if (group->bin_count > 0) sum_group(a, block, group, list);
-}
-
-/* Item: a block of grad_input. It belongs to one thread, which adds the bins in the order of the
-   lists: the sum for an element does not depend on the number of threads. */
+/* Item: a block of grad_input. It belongs to one thread, which adds the bins in their order: the
+   sum for an element does not depend on the number of threads. */
 void MLUOP_VARIANT(roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_t end,
                                         void *scratch) {
   const struct roi_pool_args *a = vargs;
   struct roi_pool_group *group = (void *)((char *)scratch + a->blocks.buffer_bytes);
-  group->taps = (void *)(group + 1);
   group->bin_count = group->contribution_count = group->tap_count = 0;
-  for (int64_t list = begin; list < end; list++) {
-    struct roi_block block;
-    start_block(a, list, scratch, &block);
-    sum_list(a, &block, group, list);
-    sum_list(a, &block, group, a->blocks.count + block.image);
-    if (!a->plan.in_place) store_block(a, &block);
+  uint32_t list[LISTED_BINS];
+  struct roi_block block;
+  for (int64_t number = begin; number < end; number++) {
+    start_block(a, number, scratch, &block);
+    int count;
+    for (int64_t next = 0; (count = list_bins(a, &block, &next, list)) > 0;) {
+      for (int i = 0; i < count; i++) {
+        if (!has_room(group, &block)) sum_group(a, &block, group);
+        take_bin(a, &block, group, list[i]);
+        prefetch_gradient(a, list[i]);
+      }
+    }
+    if (group->bin_count > 0) sum_group(a, &block, group);
+    store_block(a, &block);
   }
   if (a->plan.stream) vf_stream_end();
 }

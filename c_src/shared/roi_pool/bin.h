@@ -3,12 +3,12 @@
 #define MLUOP_SHARED_ROI_POOL_BIN_H_
 
 /* Where the samples of a bin lie. Everything in float32, one rounding per operation, in a fixed
-   order: every CPU samples the same points. */
+   order: every CPU samples the same points. And how a bin is read and stored. */
 
 #include <float.h>
 
+#include "shared/move.h"
 #include "shared/roi_pool/job.h"
-#include "vector/simd.h"
 
 /* One axis of a bin: sample i of `grid` lies at start + (i + 0.5) * bin / grid. */
 struct axis {
@@ -31,24 +31,6 @@ static inline int64_t middle_pixel(float start, float bin, int64_t extent) {
   const float middle = start + 0.5f * bin;
   if (!(middle > 0.0f)) return 0;
   return middle < (float)(extent - 1) ? (int64_t)middle : extent - 1;
-}
-
-/* Copies floats past the caches, the ends one by one: a line that is stored partly past the caches
-   and partly through them is slow. */
-static inline void stream_run(float *to, const float *from, int64_t count) {
-  const int64_t past = (int64_t)((uintptr_t)to % (VL * sizeof(float)) / sizeof(float));
-  int64_t i = past == 0 ? 0 : VL - past < count ? VL - past : count;
-  for (int64_t k = 0; k < i; k++) vf_stream_one(to + k, from[k]);
-  for (; i + VL <= count; i += VL) vf_stream(to + i, vf_load(from + i));
-  for (; i < count; i++) vf_stream_one(to + i, from[i]);
-}
-
-static inline void stream_zeros(float *to, int64_t count) {
-  const int64_t past = (int64_t)((uintptr_t)to % (VL * sizeof(float)) / sizeof(float));
-  int64_t i = past == 0 ? 0 : VL - past < count ? VL - past : count;
-  for (int64_t k = 0; k < i; k++) vf_stream_one(to + k, 0.0f);
-  for (; i + VL <= count; i += VL) vf_stream(to + i, vf_set(0.0f));
-  for (; i < count; i++) vf_stream_one(to + i, 0.0f);
 }
 
 /* The samples of an axis numbered by growing coordinate, also when the RoI is inverted. Rounding is
@@ -102,18 +84,51 @@ MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range c
   return range;
 }
 
-/* Stores some channels of a bin as elements of `out`, which has them all. */
-MLUOP_INLINE void store_sums(const struct roi_pool_args *a, const float *sums,
-                             struct range channels, int is_half, void *out) {
-  const int64_t count = channels.end - channels.begin;
+/* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
+   more; those at the rim if there are none. A NaN counts as 0. */
+static inline struct range reach(float start, float bin, int64_t extent) {
+  const float other = start + bin, rim = (float)(extent - 1);
+  float low = other < start ? other : start, high = other < start ? start : other;
+  const float slack = 1e-6f * ((high < 0.0f ? -high : high) + (low < 0.0f ? -low : low));
+  low = low - slack > 0.0f ? low - slack : 0.0f;
+  high = high + slack > 0.0f ? high + slack : 0.0f;
+  const int64_t first = (int64_t)(low < rim ? low : rim);
+  const int64_t last = (int64_t)(high < rim ? high : rim) + 1;
+  return (struct range){first < extent ? first : extent - 1, last < extent ? last + 1 : extent};
+}
+
+/* Stores floats, or zeros without `from`, past the caches. The ends go one by one: a line that is
+   stored partly past the caches and partly through them is slow. */
+MLUOP_INLINE void stream_run(float *to, const float *from, int64_t count) {
+  const int64_t head = floats_to_line(to);
+  const vf zero = vf_set(0.0f);
+  int64_t i = 0;
+  for (; i < head && i < count; i++) vf_stream_one(to + i, from == NULL ? 0.0f : from[i]);
+  for (; i + VL <= count; i += VL) vf_stream(to + i, from == NULL ? zero : vf_load(from + i));
+  for (; i < count; i++) vf_stream_one(to + i, from == NULL ? 0.0f : from[i]);
+}
+
+/* Stores floats as elements of `out` from `at`, past the caches if results are. */
+MLUOP_INLINE void store_run(const struct roi_pool_args *a, const float *from, int64_t count,
+                            int is_half, void *out, int64_t at) {
   if (!is_half && a->plan.stream) {
-    stream_run((float *)out + channels.begin, sums + channels.begin, count);
+    stream_run((float *)out + at, from, count);
     return;
   }
-  int64_t c = channels.begin;
-  for (; c + VL <= channels.end; c += VL) vf_store_as(out, c, vf_load(sums + c), is_half);
-  const int64_t rest = channels.end - c;
-  if (rest > 0) vf_store_part_as(out, c, vf_load_part(sums + c, rest), rest, is_half);
+  int64_t i = 0;
+  for (; i + VL <= count; i += VL) vf_store_as(out, at + i, vf_load(from + i), is_half);
+  const int64_t rest = count - i;
+  if (rest > 0) vf_store_part_as(out, at + i, vf_load_part(from + i, rest), rest, is_half);
+}
+
+/* Of the gradient of a bin up to so many bytes are prefetched, while so many bins before it are
+   worked on: in the order of the map they are scattered over memory. */
+enum { PREFETCH_GRADIENT = 1 << 12, AHEAD = 4 };
+
+MLUOP_INLINE void prefetch_gradient(const struct roi_pool_args *a, int64_t item) {
+  const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
+  const char *gradient = (const char *)a->data.grad_output + a->memory.bins[item].index * bytes;
+  for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
 }
 
 #endif /* MLUOP_SHARED_ROI_POOL_BIN_H_ */

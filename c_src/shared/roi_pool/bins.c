@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shared/roi_pool/bin.h"
 #include "shared/roi_pool/kernels.h"
-#include "shared/roi_pool/roi.h"
 
 /* --------------------------------------------------------------------- RoIs and their bins */
 
@@ -26,26 +25,31 @@ static inline float read_once(const void *from, int64_t i, int is_half) {
   return value;
 }
 
-/* A size that the plan has memory for. No sample of an infinite one lies on the map. */
-static inline int is_planned(float size, float most) {
-  return roi_pool_within(size, most) || !roi_pool_is_finite(size);
+/* Where an edge of a RoI lies on the map. Pixels have their centres at whole numbers; aligned RoIs
+   count from their edges. */
+static inline float on_map(const struct roi_pool_args *a, float edge) {
+  return edge * a->shape.spatial_scale - (a->shape.is_aligned ? 0.5f : 0.0f);
 }
 
-/* A RoI that is no longer what the plan has seen has no samples. */
+/* From one edge to the other. A RoI that is not aligned has one pixel at least, also if it is NaN.
+ */
+static inline float size_of(const struct roi_pool_args *a, float low, float high) {
+  const float size = high - low;
+  return a->shape.is_aligned || size > 1.0f ? size : 1.0f;
+}
+
+/* A RoI whose image has changed since the plan looked at it, and does not exist, has no samples. */
 static struct roi_pool_roi roi_at(const struct roi_pool_args *a, int64_t r) {
   float row[5];
   for (int i = 0; i < 5; i++) row[i] = read_once(a->data.rois_data, r * 5 + i, a->shape.is_half);
-  const float scale = a->shape.spatial_scale;
-  const int known = roi_pool_has_image(row[0], a->shape.N), aligned = a->shape.is_aligned;
-  struct roi_pool_roi roi = {.image = known ? (int32_t)row[0] : 0,
-                             .x = roi_pool_on_map(row[1], scale, aligned),
-                             .y = roi_pool_on_map(row[2], scale, aligned)};
-  roi.width = roi_pool_size(roi.x, roi_pool_on_map(row[3], scale, aligned), aligned);
-  roi.height = roi_pool_size(roi.y, roi_pool_on_map(row[4], scale, aligned), aligned);
+  const int known = roi_pool_has_image(row[0], a->shape.N);
+  struct roi_pool_roi roi = {
+      .image = known ? (int32_t)row[0] : 0, .x = on_map(a, row[1]), .y = on_map(a, row[2])};
+  roi.width = size_of(a, roi.x, on_map(a, row[3]));
+  roi.height = size_of(a, roi.y, on_map(a, row[4]));
   roi.bin_w = roi.width / (float)a->shape.pooled_w;
   roi.bin_h = roi.height / (float)a->shape.pooled_h;
-  if (known && is_planned(roi.bin_w, a->plan.max_bin_w) &&
-      is_planned(roi.bin_h, a->plan.max_bin_h)) {
+  if (known) {
     roi.grid_w = grid_of(roi.bin_w, a->shape.sampling_ratio);
     roi.grid_h = grid_of(roi.bin_h, a->shape.sampling_ratio);
   }
@@ -75,7 +79,7 @@ static uint32_t bucket_of(const struct roi_pool_args *a, const struct roi_pool_r
   return (uint32_t)(((strip * buckets->down + y) << buckets->strip_shift) + in_strip);
 }
 
-/* Item: a RoI. Its bins, or, where they are put in order, their buckets. */
+/* Item: a RoI. And the buckets of its bins, if they are put in order. */
 void MLUOP_VARIANT(roi_pool_locate)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
   const struct roi_pool_args *a = vargs;
@@ -83,14 +87,11 @@ void MLUOP_VARIANT(roi_pool_locate)(const void *vargs, int64_t begin, int64_t en
   for (int64_t r = begin; r < end; r++) {
     const struct roi_pool_roi roi = roi_at(a, r);
     a->memory.rois[r] = roi;
+    if (a->memory.keys == NULL) continue;
     for (int64_t ph = 0; ph < a->shape.pooled_h; ph++) {
       for (int64_t pw = 0; pw < a->shape.pooled_w; pw++, index++) {
         const struct roi_pool_bin bin = bin_at(a, &roi, r, ph, pw);
-        if (a->memory.keys == NULL) {
-          a->memory.bins[index] = bin;
-        } else {
-          a->memory.keys[index] = bucket_of(a, &roi, &bin);
-        }
+        a->memory.keys[index] = bucket_of(a, &roi, &bin);
       }
     }
   }
@@ -103,7 +104,7 @@ void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
   (void)end;
   (void)scratch;
   const struct roi_pool_args *a = vargs;
-  const int64_t bins = a->shape.R * a->shape.pooled_h * a->shape.pooled_w;
+  const int64_t bins = roi_pool_bins(a);
   uint32_t *next = a->memory.bucket_starts, total = 0;
   memset(next, 0, (size_t)a->buckets.count * sizeof(*next));
   for (int64_t i = 0; i < bins; i++) next[a->memory.keys[i]]++;
@@ -115,16 +116,48 @@ void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
   for (int64_t i = 0; i < bins; i++) a->memory.keys[i] = next[a->memory.keys[i]]++;
 }
 
-/* Item: a RoI. Puts its bins into their places. */
+static struct roi_pool_box box_of(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
+                                  const struct roi_pool_bin *bin) {
+  const struct range rows = reach(bin->y, roi->bin_h, a->shape.H);
+  const struct range cols = reach(bin->x, roi->bin_w, a->shape.W);
+  const int64_t first = roi->image * a->shape.H;
+  return (struct roi_pool_box){(int32_t)(first + rows.begin), (int32_t)(first + rows.end),
+                               (int32_t)cols.begin, (int32_t)cols.end};
+}
+
+/* Item: a RoI. Puts its bins into their places, for the backward with their boxes. */
 void MLUOP_VARIANT(roi_pool_place)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
   const struct roi_pool_args *a = vargs;
   int64_t index = begin * a->shape.pooled_h * a->shape.pooled_w;
   for (int64_t r = begin; r < end; r++) {
+    const struct roi_pool_roi *roi = &a->memory.rois[r];
     for (int64_t ph = 0; ph < a->shape.pooled_h; ph++) {
       for (int64_t pw = 0; pw < a->shape.pooled_w; pw++, index++) {
-        a->memory.bins[a->memory.keys[index]] = bin_at(a, &a->memory.rois[r], r, ph, pw);
+        const struct roi_pool_bin bin = bin_at(a, roi, r, ph, pw);
+        const int64_t item = a->memory.keys == NULL ? index : a->memory.keys[index];
+        a->memory.bins[item] = bin;
+        if (a->memory.boxes != NULL) a->memory.boxes[item] = box_of(a, roi, &bin);
       }
     }
+  }
+}
+
+/* Item: a run of bins, of which it finds the box. */
+void MLUOP_VARIANT(roi_pool_runs)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  (void)scratch;
+  const struct roi_pool_args *a = vargs;
+  const int64_t bins = roi_pool_bins(a);
+  for (int64_t run = begin; run < end; run++) {
+    const int64_t first = run * a->memory.run;
+    struct roi_pool_box all = {INT32_MAX, 0, INT32_MAX, 0};
+    for (int64_t i = first; i < first + a->memory.run && i < bins; i++) {
+      const struct roi_pool_box *box = &a->memory.boxes[i];
+      all.top = box->top < all.top ? box->top : all.top;
+      all.bottom = box->bottom > all.bottom ? box->bottom : all.bottom;
+      all.left = box->left < all.left ? box->left : all.left;
+      all.right = box->right > all.right ? box->right : all.right;
+    }
+    a->memory.runs[run] = all;
   }
 }

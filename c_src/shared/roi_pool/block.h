@@ -2,88 +2,114 @@
 #ifndef MLUOP_SHARED_ROI_POOL_BLOCK_H_
 #define MLUOP_SHARED_ROI_POOL_BLOCK_H_
 
-/* A block of grad_input, and where it is summed: in grad_input itself, or in a buffer from which it
-   is stored. */
+/* A block of grad_input: the bins that meet it, and the buffer in which it is summed before it is
+   stored. */
 
 #include "shared/roi_pool/taps.h"
 
 struct roi_block {
   int64_t image;
   struct range rows, cols;
+  struct roi_pool_box box;
   float *sums;           /* of its first pixel */
   int64_t stride, pitch; /* floats from pixel to pixel and from row to row */
-  /* Bit x of touched[y]: pixel x of row y has sums. The memory of the others is not set yet. */
-  uint64_t touched[ROI_POOL_BLOCK_SIDE];
+  /* The columns of each row that have sums. The memory of the others is not set yet. */
+  struct range touched[ROI_POOL_BLOCK_PIXELS];
 };
 
-static inline struct range part_of(int64_t index, int64_t size, int64_t extent) {
-  const int64_t begin = index * size;
-  return (struct range){begin, begin + size < extent ? begin + size : extent};
-}
-
-/* Finds a block and where it is summed. In a buffer pixels are filled up to whole vectors. */
+/* Finds a block, of which nothing is touched. Pixels are filled up to whole vectors. */
 static inline void start_block(const struct roi_pool_args *a, int64_t number, float *buffer,
                                struct roi_block *block) {
   const struct roi_pool_blocks *blocks = &a->blocks;
   const int64_t row = number / blocks->across, col = number % blocks->across;
   block->image = row / blocks->down;
-  block->rows = part_of(row % blocks->down, INT64_C(1) << blocks->shift_h, a->shape.H);
-  block->cols = part_of(col, INT64_C(1) << blocks->shift_w, a->shape.W);
-  if (a->plan.in_place) {
-    block->stride = a->shape.C;
-    block->pitch = a->shape.W * a->shape.C;
-    block->sums = (float *)a->data.grad_input +
-                  (block->image * a->shape.H + block->rows.begin) * block->pitch +
-                  block->cols.begin * a->shape.C;
-  } else {
-    block->stride = a->shape.C == 1 ? 1 : (a->shape.C + VL - 1) / VL * VL;
-    block->pitch = (block->cols.end - block->cols.begin) * block->stride;
-    block->sums = buffer;
-  }
-  if (a->plan.dense && !a->plan.in_place) {
-    const int64_t floats = (block->rows.end - block->rows.begin) * block->pitch;
-    memset(buffer, 0, (size_t)floats * sizeof(*buffer));
-  }
-  memset(block->touched, a->plan.dense ? 0xff : 0,
-         (size_t)(block->rows.end - block->rows.begin) * sizeof(*block->touched));
+  block->rows =
+      part_of((struct range){0, a->shape.H}, row % blocks->down, INT64_C(1) << blocks->shift_h);
+  block->cols = part_of((struct range){0, a->shape.W}, col, INT64_C(1) << blocks->shift_w);
+  const int64_t first = block->image * a->shape.H;
+  block->box = (struct roi_pool_box){(int32_t)(first + block->rows.begin),
+                                     (int32_t)(first + block->rows.end), (int32_t)block->cols.begin,
+                                     (int32_t)block->cols.end};
+  block->stride = (a->shape.C + VL - 1) / VL * VL;
+  block->pitch = (block->cols.end - block->cols.begin) * block->stride;
+  block->sums = buffer;
+  const size_t rows = (size_t)(block->rows.end - block->rows.begin);
+  memset(block->touched, 0, rows * sizeof(*block->touched));
 }
 
-/* The first run of ones in `bits`, which has some. */
-MLUOP_INLINE struct range first_run(uint64_t bits) {
-  const int64_t begin = __builtin_ctzll(bits);
-  const uint64_t past = ~(bits >> begin);
-  return (struct range){begin, past == 0 ? 64 : begin + __builtin_ctzll(past)};
+/* ------------------------------------------------------------------------------------ bins */
+
+MLUOP_INLINE int meets(const struct roi_pool_box *a, const struct roi_pool_box *b) {
+  return a->top < b->bottom && b->top < a->bottom && a->left < b->right && b->left < a->right;
 }
 
-MLUOP_INLINE uint64_t bits_of(struct range run) {
-  return (run.end == 64 ? 0 : UINT64_C(1) << run.end) - (UINT64_C(1) << run.begin);
+/* Bins that are looked for at once; after them the call may have been interrupted. */
+enum { LISTED_BINS = 256 };
+
+/* Lists bins that meet a block, in their order, from *next on; their number is returned, 0 at the
+   end. */
+static inline int list_bins(const struct roi_pool_args *a, const struct roi_block *block,
+                            int64_t *next, uint32_t *list) {
+  const int64_t bins = roi_pool_bins(a), run = a->memory.run;
+  if (mluop_interrupted(a->interrupt)) return 0;
+  int count = 0;
+  while (*next < bins && count < LISTED_BINS) {
+    if (*next % run == 0 && !meets(&a->memory.runs[*next / run], &block->box)) {
+      *next += run;
+      continue;
+    }
+    list[count] = (uint32_t)*next;
+    count += meets(&a->memory.boxes[(*next)++], &block->box);
+  }
+  return count;
 }
 
-/* Makes the sums of the pixels in `cols` 0, unless they have been touched before. */
-MLUOP_INLINE void touch(struct roi_block *block, int64_t row, uint64_t cols) {
-  uint64_t fresh = cols & ~block->touched[row];
-  block->touched[row] |= cols;
-  while (fresh != 0) {
-    const struct range run = first_run(fresh);
-    memset(block->sums + row * block->pitch + run.begin * block->stride, 0,
-           (size_t)((run.end - run.begin) * block->stride) * sizeof(float));
-    fresh &= ~bits_of(run);
+/* The blocks that the box of a bin meets, of its image: rows and columns of them. */
+struct block_range {
+  int64_t top, left, down, across;
+};
+
+MLUOP_INLINE struct block_range blocks_of(const struct roi_pool_args *a, int64_t item) {
+  const struct roi_pool_box *box = &a->memory.boxes[item];
+  const int shift_h = a->blocks.shift_h, shift_w = a->blocks.shift_w;
+  const int64_t first = box->top / a->shape.H * a->shape.H;
+  const int64_t top = (box->top - first) >> shift_h, left = box->left >> shift_w;
+  return (struct block_range){top, left, ((box->bottom - 1 - first) >> shift_h) - top + 1,
+                              ((box->right - 1) >> shift_w) - left + 1};
+}
+
+/* Whether blocks keep the slopes of a bin for grad_offset. */
+MLUOP_INLINE int keeps_slopes(const struct roi_pool_args *a, const struct block_range *blocks) {
+  return a->memory.slopes != NULL && blocks->down * blocks->across <= ROI_POOL_SLOPES;
+}
+
+/* ------------------------------------------------------------------------------------ sums */
+
+MLUOP_INLINE void clear_pixels(struct roi_block *block, int64_t row, struct range cols) {
+  memset(block->sums + row * block->pitch + cols.begin * block->stride, 0,
+         (size_t)((cols.end - cols.begin) * block->stride) * sizeof(float));
+}
+
+/* Makes the sums of the pixels in `cols` 0, and of those between them and others that have been
+   touched before. Rows and columns are those of the block. */
+MLUOP_INLINE void touch(struct roi_block *block, int64_t row, struct range cols) {
+  struct range *touched = &block->touched[row];
+  if (touched->begin == touched->end) *touched = (struct range){cols.begin, cols.begin};
+  if (cols.begin < touched->begin) {
+    clear_pixels(block, row, (struct range){cols.begin, touched->begin});
+    touched->begin = cols.begin;
+  }
+  if (cols.end > touched->end) {
+    clear_pixels(block, row, (struct range){touched->end, cols.end});
+    touched->end = cols.end;
   }
 }
 
-/* Stores a run of floats of the block as elements from `at`. */
-MLUOP_INLINE void store_run(const struct roi_pool_args *a, int64_t at, const float *sum,
-                            int64_t count, int is_half) {
-  if (!is_half && a->plan.stream) {
-    stream_run((float *)a->data.grad_input + at, sum, count);
-    return;
-  }
-  int64_t c = 0;
-  for (; c + VL <= count; c += VL)
-    vf_store_as(a->data.grad_input, at + c, vf_load(sum + c), is_half);
-  if (c < count) {
-    const vf rest = vf_load_part(sum + c, count - c);
-    vf_store_part_as(a->data.grad_input, at + c, rest, count - c, is_half);
+MLUOP_INLINE void touch_taps(struct roi_block *block, const struct roi_pool_bin_taps *taps) {
+  const struct range cols = {taps->col[0].at - block->cols.begin,
+                             taps->col[taps->cols - 1].at + 1 - block->cols.begin};
+  for (int64_t i = 0; i < taps->rows; i++) {
+    touch(block, taps->row[i].at - block->rows.begin, cols);
   }
 }
 
@@ -94,77 +120,44 @@ static inline int64_t pixel_of(const struct roi_pool_args *a, const struct roi_b
          a->shape.C;
 }
 
-/* Stores zeros for `count` elements from `at`. */
-static inline void clear_run(const struct roi_pool_args *a, int64_t at, int64_t count) {
-  const int64_t element = a->shape.is_half ? 2 : 4;
+/* Stores zeros for the pixels of a row. */
+static inline void store_zeros(const struct roi_pool_args *a, const struct roi_block *block,
+                               int64_t row, struct range cols) {
+  const int64_t element = a->shape.is_half ? 2 : 4, count = (cols.end - cols.begin) * a->shape.C;
+  char *to = (char *)a->data.grad_input + pixel_of(a, block, row, cols.begin) * element;
   if (a->plan.stream) {
-    stream_zeros((float *)a->data.grad_input + at, count);
+    stream_run((float *)(void *)to, NULL, count);
   } else {
-    memset((char *)a->data.grad_input + at * element, 0, (size_t)(count * element));
+    memset(to, 0, (size_t)(count * element));
   }
 }
 
-/* Stores the sums of a run of pixels of a row. */
-static inline void store_pixels(const struct roi_pool_args *a, const struct roi_block *block,
-                                int64_t row, struct range run) {
+/* Stores the sums of the pixels of a row. */
+MLUOP_INLINE void store_pixels(const struct roi_pool_args *a, const struct roi_block *block,
+                               int64_t row, struct range cols, int is_half) {
   /* Pixels that are as wide in the block as in grad_input make one run of floats. */
-  const int whole = block->stride == a->shape.C;
-  const int64_t runs = whole ? 1 : run.end - run.begin;
-  const int64_t length = whole ? (run.end - run.begin) * a->shape.C : a->shape.C;
-  const float *sums = block->sums + row * block->pitch + run.begin * block->stride;
-  for (int64_t i = 0; i < runs; i++, sums += block->stride) {
-    const int64_t at = pixel_of(a, block, row, run.begin + i);
-    if (a->shape.is_half) {
-      store_run(a, at, sums, length, 1);
-    } else {
-      store_run(a, at, sums, length, 0);
-    }
+  const int64_t pixels = cols.end - cols.begin, whole = block->stride == a->shape.C;
+  const int64_t runs = whole ? 1 : pixels, length = whole ? pixels * a->shape.C : a->shape.C;
+  const float *sums = block->sums + row * block->pitch + cols.begin * block->stride;
+  const int64_t at = pixel_of(a, block, row, cols.begin);
+  for (int64_t i = 0; i < runs; i++) {
+    store_run(a, sums + i * block->stride, length, is_half, a->data.grad_input, at + i * length);
   }
 }
 
-/* Stores what has been summed in a buffer, and zeros for the other pixels. */
+/* Stores the sums of a block, and zeros for the other pixels. */
 static inline void store_block(const struct roi_pool_args *a, const struct roi_block *block) {
-  const int64_t rows = block->rows.end - block->rows.begin,
-                cols = block->cols.end - block->cols.begin;
-  const uint64_t all = bits_of((struct range){0, cols});
-  for (int64_t row = 0; row < rows; row++) {
-    for (uint64_t left = all; left != 0;) {
-      const int touched = (int)(block->touched[row] >> __builtin_ctzll(left) & 1);
-      const struct range run =
-          first_run(left & (touched ? block->touched[row] : ~block->touched[row]));
-      if (!touched) {
-        clear_run(a, pixel_of(a, block, row, run.begin), (run.end - run.begin) * a->shape.C);
-      } else {
-        store_pixels(a, block, row, run);
-      }
-      left &= ~bits_of(run);
+  const int64_t cols = block->cols.end - block->cols.begin;
+  for (int64_t row = 0; row < block->rows.end - block->rows.begin; row++) {
+    const struct range touched = block->touched[row];
+    if (touched.begin > 0) store_zeros(a, block, row, (struct range){0, touched.begin});
+    if (a->shape.is_half) {
+      store_pixels(a, block, row, touched, 1);
+    } else {
+      store_pixels(a, block, row, touched, 0);
     }
+    if (touched.end < cols) store_zeros(a, block, row, (struct range){touched.end, cols});
   }
-}
-
-/* Where the slopes of a bin from block `list` belong. */
-static inline struct roi_pool_slopes *slopes_at(const struct roi_pool_args *a, uint32_t entry,
-                                                int64_t list) {
-  const struct roi_pool_blocks *blocks = &a->blocks;
-  const struct roi_pool_place *place = &blocks->places[entry];
-  const int64_t down = (list - place->list) / blocks->across;
-  const int64_t across = (list - place->list) % blocks->across;
-  return &blocks->slopes[place->slopes + down * place->across + across];
-}
-
-/* Those of the bins of an image are left to grad_offset. */
-MLUOP_INLINE int keeps_slopes(const struct roi_pool_args *a, int64_t list) {
-  return a->blocks.slopes != NULL && list < a->blocks.count;
-}
-
-/* Of the gradient of a bin up to so many bytes are prefetched, well before they are needed: in the
-   order of the map they are scattered over memory. */
-enum { PREFETCH_GRADIENT = 1 << 12 };
-
-MLUOP_INLINE void prefetch_gradient(const struct roi_pool_args *a, int64_t entry) {
-  const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
-  const char *gradient = (const char *)a->data.grad_output + a->memory.bins[entry].index * bytes;
-  for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) mluop_prefetch(gradient + b);
 }
 
 #endif /* MLUOP_SHARED_ROI_POOL_BLOCK_H_ */

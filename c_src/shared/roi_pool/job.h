@@ -2,6 +2,7 @@
 #ifndef MLUOP_SHARED_ROI_POOL_JOB_H_
 #define MLUOP_SHARED_ROI_POOL_JOB_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,10 @@ struct roi_pool_tap {
   float weight, slope, step;
 };
 
+/* A bin is looked at by windows of the map with so many rows and columns, mostly by one. An axis of
+   a window has up to two taps for each pixel, and needs memory for some more. */
+enum { ROI_POOL_WINDOW = 2048, ROI_POOL_WINDOW_TAPS = 2 * ROI_POOL_WINDOW + 128 };
+
 /* Geometry of a RoI on the map. A grid of 0 or less has no samples. */
 struct roi_pool_roi {
   float x, y, width, height, bin_w, bin_h;
@@ -32,6 +37,12 @@ struct roi_pool_bin {
   uint32_t roi, index;
 };
 
+/* The pixels that bins may touch: rows from top to bottom - 1, columns from left to right - 1. None
+   if bottom is not below top. Rows are those of all images, one image below the other. */
+struct roi_pool_box {
+  int32_t top, bottom, left, right;
+};
+
 /* For the cache, bins are worked on in the order of small buckets of the map: strips from left to
    right, in a strip rows of buckets from top to bottom. */
 struct roi_pool_buckets {
@@ -40,51 +51,28 @@ struct roi_pool_buckets {
   int64_t down, strips, count;
 };
 
-/* grad_input is cut into blocks, each of which belongs to one thread. A list per block has the bins
-   that may touch it; a bin that may touch more than `max_blocks` is in the list of its image
-   instead. */
-enum { ROI_POOL_BLOCK_PIXELS = 1024, ROI_POOL_BLOCK_SIDE = 64 };
-
-/* The pixels that a bin touches: rows from top to bottom - 1, columns from left to right - 1. None
-   if bottom is not below top. */
-struct roi_pool_box {
-  int32_t top, bottom, left, right;
-};
-
-/* The lists of a bin: `across` of each of `down` rows of blocks. */
-struct roi_pool_place {
-  uint32_t list;
-  uint16_t down, across;
-  uint32_t slopes; /* the first of its slopes, one for each list */
+/* grad_input is cut into blocks, each of which belongs to one thread. It takes all bins whose boxes
+   meet it, in their order; the boxes of runs of bins tell where to look. A block has up to so many
+   pixels and floats: a part of the L2 cache. */
+enum { ROI_POOL_BLOCK_PIXELS = ROI_POOL_WINDOW, ROI_POOL_BLOCK_FLOATS = 1 << 17 };
+struct roi_pool_blocks {
+  int shift_h, shift_w;        /* a block has 2^shift_h rows and 2^shift_w columns */
+  int64_t down, across, count; /* blocks of an image, and of all */
+  size_t buffer_bytes;         /* for the sums of a block */
 };
 
 /* What a bin has from the pixels of a block for the gradient of its offset: sums over the channels
-   of gradient times slope. */
+   of gradient times slope. There is room for so many blocks; larger bins are left to grad_offset.
+ */
+enum { ROI_POOL_SLOPES = 4 };
 struct roi_pool_slopes {
   float x, y;
 };
 
-struct roi_pool_blocks {
-  int shift_h, shift_w;        /* a block has 2^shift_h rows and 2^shift_w columns */
-  int64_t down, across, count; /* blocks of an image, and of all */
-  size_t buffer_bytes;         /* for the sums of a block, unless they are in place */
-  int64_t lists;               /* one for each block, then one for each image */
-  int64_t max_blocks;          /* that one bin is in the lists of; less than 2^16 */
-  int64_t max_entries;         /* of all lists: max_blocks falls until they suffice */
-  struct roi_pool_box *boxes;  /* of `bins`, for a kernel of the caller; else they have samples */
-  int64_t share, shares;       /* bins per share, of which several are put into lists in parallel */
-  struct roi_pool_place *places;  /* of `bins` */
-  uint32_t *next;                 /* [shares][lists]: where the next entry of a share goes */
-  uint32_t *starts;               /* list t is entries[starts[t]] to entries[starts[t + 1]] */
-  uint32_t *entries;              /* places in `bins`, in their order */
-  uint32_t *share_slopes;         /* [shares]: how many, and then the first */
-  struct roi_pool_slopes *slopes; /* of a bin and a block, as in the place of the bin */
-};
-
-/* A block takes bins by groups, and sorts what they do by pixel. */
+/* A block may take bins by groups, and sort what they do by pixel. */
 enum {
   ROI_POOL_GROUP_BINS = 256,
-  ROI_POOL_GROUP_CONTRIBUTIONS = 8192,
+  ROI_POOL_GROUP_CONTRIBUTIONS = 4 * ROI_POOL_BLOCK_PIXELS,
   ROI_POOL_GROUP_TAPS = 4096 /* and those of one bin more */
 };
 
@@ -95,25 +83,29 @@ struct roi_pool_contribution {
   float weight, x, y;
 };
 
+/* The taps of a bin on some rows and columns. */
+struct roi_pool_bin_taps {
+  struct roi_pool_tap *row, *col;
+  int64_t rows, cols;
+  int64_t item;   /* its place in `bins` */
+  int64_t pooled; /* its first element in output or grad_output */
+  int64_t image;  /* the first pixel of its image */
+};
+
 struct roi_pool_group {
   float slopes[ROI_POOL_GROUP_BINS][2][16]; /* along x and y, a vector of sums each */
   struct roi_pool_contribution contributions[ROI_POOL_GROUP_CONTRIBUTIONS];
-  struct {
-    const struct roi_pool_tap *row, *col;
-    int64_t rows, cols;
-    int64_t gradient; /* its first element in grad_output */
-    uint32_t entry;   /* its place in all bins */
-  } bins[ROI_POOL_GROUP_BINS];
+  struct roi_pool_bin_taps bins[ROI_POOL_GROUP_BINS];
   uint32_t starts[ROI_POOL_BLOCK_PIXELS + 2]; /* of the contributions of each pixel */
   int64_t bin_count, contribution_count, tap_count;
-  struct roi_pool_tap *taps;
+  struct roi_pool_tap taps[ROI_POOL_GROUP_TAPS + 2 * ROI_POOL_WINDOW_TAPS];
 };
 
 struct roi_pool_shape {
   int64_t N, H, W, C, R, pooled_h, pooled_w;
   int64_t sampling_ratio;
   float spatial_scale, gamma;
-  int is_aligned; /* see roi_pool_on_map */
+  int is_aligned; /* see on_map */
   int is_half;
 };
 
@@ -128,18 +120,11 @@ struct roi_pool_data {
 };
 
 struct roi_pool_plan {
-  int own_kernel;   /* the caller computes its results itself, without taps; for this its threads */
-  size_t own_bytes; /* need so much memory each, */
-  int own_blocks;   /* and so many times the memory of a block */
-  int stream;       /* a float result is written past the caches */
-  int in_place;     /* grad_input is cleared first, and its blocks are added to it */
-  int dense;        /* blocks are cleared as a whole, not the pixels that are touched */
-  int64_t parts, part_channels;   /* forward: the channels of a bin are shared out */
-  int prefetch_rows;              /* bins need the whole map: forward prefetches its rows */
-  double bin_pixels;              /* that a bin reads, on average and roughly */
-  double bin_work;                /* the same without RoIs outside the map, which take no time */
-  int64_t max_taps_h, max_taps_w; /* of one bin, of a size of at most ... */
-  float max_bin_h, max_bin_w;
+  size_t own_bytes;  /* kernels of the caller need so much memory for each thread, */
+  int own_blocks;    /* and so many times the memory of a block */
+  int stream;        /* a float result is written past the caches */
+  int prefetch_rows; /* bins need the whole of a large map: forward prefetches its rows */
+  double bin_pixels; /* that a bin reads, on average and roughly */
 };
 
 struct roi_pool_memory {
@@ -148,12 +133,13 @@ struct roi_pool_memory {
   uint32_t *
       keys; /* by index: the bucket of a bin, then its place in `bins`; NULL if that is the index */
   uint32_t *bucket_starts;
-  void *work; /* of the threads, work_stride bytes each */
+  struct roi_pool_box *boxes; /* of `bins` */
+  struct roi_pool_box *runs;  /* of each `run` of them that follow each other */
+  int64_t run;
+  struct roi_pool_slopes *slopes; /* [bins][ROI_POOL_SLOPES]; NULL if all are left to grad_offset */
+  void *work;                     /* of the threads, work_stride bytes each */
   size_t work_stride;
 };
-
-/* Bins of a block between two questions whether the call has been interrupted. */
-enum { ROI_POOL_QUESTION = 256 };
 
 struct roi_pool_args {
   struct roi_pool_shape shape;
@@ -164,5 +150,14 @@ struct roi_pool_args {
   struct roi_pool_blocks blocks;
   struct roi_pool_memory memory;
 };
+
+/* The image of a RoI is a number in the data: truncated toward zero, it must exist. */
+static inline bool roi_pool_has_image(float image, int64_t images) {
+  return image > -1.0f && image < 2147483648.0f && (int64_t)image < images;
+}
+
+static inline int64_t roi_pool_bins(const struct roi_pool_args *args) {
+  return args->shape.R * args->shape.pooled_h * args->shape.pooled_w;
+}
 
 #endif /* MLUOP_SHARED_ROI_POOL_JOB_H_ */

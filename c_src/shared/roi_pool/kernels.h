@@ -7,11 +7,8 @@
 MLUOP_KERNEL(roi_pool_locate);
 MLUOP_KERNEL(roi_pool_sort);
 MLUOP_KERNEL(roi_pool_place);
-MLUOP_KERNEL(roi_pool_count);
-MLUOP_KERNEL(roi_pool_starts);
-MLUOP_KERNEL(roi_pool_list);
+MLUOP_KERNEL(roi_pool_runs);
 MLUOP_KERNEL(roi_pool_forward);
-MLUOP_KERNEL(roi_pool_clear);
 MLUOP_KERNEL(roi_pool_add_bins);
 MLUOP_KERNEL(roi_pool_add_pixels);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "shared/roi_pool/plan.h"
+
 #include <inttypes.h>
 
 #include "core/half.h"
-#include "shared/roi_pool/blocks.h"
 #include "shared/roi_pool/kernels.h"
-#include "shared/roi_pool/roi.h"
 
-/* A bucket of pixels for the order of the bins; about what the L1 cache holds. */
-enum { BUCKET_BYTES = 1 << 14 };
+/* Memory that a thread works on at a time: half of a usual L2 cache. A bucket of pixels for the
+   order of the bins is about what the L1 cache holds. */
+enum { NEAR_BYTES = 1 << 19, BUCKET_BYTES = 1 << 14 };
 
 /* Rows of the map that a row of bins needs together. */
 enum { STRIP_ROWS = 16 };
@@ -15,29 +16,45 @@ enum { STRIP_ROWS = 16 };
 /* Below so many bins their order does not matter. */
 enum { FEW_BINS = 1024 };
 
-/* A thread that gets fewer bins may have to wait for others; channels are shared out by so many. */
-enum { FEW_PER_THREAD = 4, PART_CHANNELS = 64 };
+/* A box is looked at for so many bins at least, and a block looks at so many boxes at most. */
+enum { RUN_BINS = 64, MAX_RUNS = 4096 };
 
-/* Up to so many taps of an axis, memory for every bin is taken without a look at its size. */
-enum { FREE_TAPS = 1 << 12 };
+/* Maps that would have few blocks are cut into more, but not into smaller ones than these. */
+enum { MIN_BLOCKS = 8, LEAST_BLOCK_FLOATS = 1 << 12 };
 
-/* Of a bin, for which nothing is prefetched. */
-enum { MANY_PIXELS = 24 };
+/* The rows of a map so many times as large as the caches are prefetched, for bins of few pixels.
+   With many, most come from the caches, and prefetching costs what it saves. */
+enum { LARGE_MAP = 4, MANY_PIXELS = 24 };
 
-/* Costs, in nanoseconds: of a bin, and of a thousand floats. */
-enum { BIN_COST = 60, LOCATE_COST = 8, FLOATS_COST = 40 };
+/* So many bins for each pixel of the map are too many to round their sum each time. */
+enum { TOO_MANY_BINS = 256 };
 
-/* --------------------------------------------------------------------------------- order */
+/* Of so few channels a contribution to a pixel costs less than to sort it. */
+enum { SMALL_CHANNELS = 128 };
+
+/* Costs, in nanoseconds: of a bin, of its place in the order, and of a thousand floats. */
+enum { BIN_COST = 60, PLACE_COST = 8, FLOATS_COST = 40 };
+
+static int64_t map_pixels(const struct roi_pool_args *args) {
+  return args->shape.N * args->shape.H * args->shape.W;
+}
+
+static int64_t pixel_bytes(const struct roi_pool_args *args) {
+  return args->shape.C * (args->shape.is_half ? 2 : 4);
+}
+
+/* ----------------------------------------------------------------------- order and blocks */
 
 static void cut_buckets(struct roi_pool_args *args) {
   struct roi_pool_buckets *buckets = &args->buckets;
-  const int64_t pixel_bytes = args->shape.C * (args->shape.is_half ? 2 : 4);
+  const int64_t bytes = pixel_bytes(args);
   buckets->shift = 2;
-  while (buckets->shift < 6 && pixel_bytes << (2 * buckets->shift + 2) <= BUCKET_BYTES)
+  while ((buckets->shift < 6 && bytes << (2 * buckets->shift + 2) <= BUCKET_BYTES) ||
+         map_pixels(args) >> (2 * buckets->shift) > 2 * roi_pool_bins(args)) {
     buckets->shift++;
+  }
   buckets->strip_shift = 0;
-  while (pixel_bytes * STRIP_ROWS << (buckets->shift + buckets->strip_shift + 1) <=
-             ROI_POOL_NEAR_BYTES &&
+  while (bytes * STRIP_ROWS << (buckets->shift + buckets->strip_shift + 1) <= NEAR_BYTES &&
          INT64_C(1) << (buckets->shift + buckets->strip_shift) < args->shape.W) {
     buckets->strip_shift++;
   }
@@ -47,95 +64,63 @@ static void cut_buckets(struct roi_pool_args *args) {
 }
 
 static bool worth_sorting(const struct roi_pool_args *args) {
-  const int64_t map_bytes =
-      args->shape.N * args->shape.H * args->shape.W * args->shape.C * (args->shape.is_half ? 2 : 4);
-  return mluop_roi_pool_bins(args) >= FEW_BINS && map_bytes > ROI_POOL_NEAR_BYTES &&
-         args->buckets.count <= 4 * mluop_roi_pool_bins(args);
+  return roi_pool_bins(args) >= FEW_BINS && map_pixels(args) * pixel_bytes(args) > NEAR_BYTES &&
+         args->buckets.count <= 4 * roi_pool_bins(args);
+}
+
+/* As large as the cache allows, but enough of them to share out. Depends on nothing but shapes: how
+   a sum is rounded does not depend on the threads. */
+static void cut_blocks(struct roi_pool_args *args) {
+  struct roi_pool_blocks *blocks = &args->blocks;
+  const int64_t share = map_pixels(args) * args->shape.C / MIN_BLOCKS;
+  const int64_t floats = mluop_min(mluop_max(share, LEAST_BLOCK_FLOATS), ROI_POOL_BLOCK_FLOATS);
+  int shift = 0;
+  while (args->shape.C << (shift + 1) <= floats && 2 << shift <= ROI_POOL_BLOCK_PIXELS) shift++;
+  blocks->shift_h = shift / 2;
+  while (blocks->shift_h > 0 && args->shape.H <= INT64_C(1) << (blocks->shift_h - 1)) {
+    blocks->shift_h--;
+  }
+  blocks->shift_w = shift - blocks->shift_h;
+  blocks->down = ((args->shape.H - 1) >> blocks->shift_h) + 1;
+  blocks->across = ((args->shape.W - 1) >> blocks->shift_w) + 1;
+  blocks->count = args->shape.N * blocks->down * blocks->across;
+  const int64_t stride = mluop_div_up(args->shape.C, 16) * 16;
+  blocks->buffer_bytes = (size_t)(stride << shift) * sizeof(float);
 }
 
 /* ------------------------------------------------------------------------------- memory */
 
-/* What puts the bins in order is not needed afterwards: the rest takes its memory. */
 static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena *arena) {
-  const int64_t bins = mluop_roi_pool_bins(args);
-  args->memory.rois = mluop_take(arena, args->shape.R, sizeof(*args->memory.rois));
-  args->memory.bins = mluop_take(arena, bins, sizeof(*args->memory.bins));
-  const size_t begin = arena->used;
+  const int64_t bins = roi_pool_bins(args);
+  struct roi_pool_memory *memory = &args->memory;
+  memory->rois = mluop_take(arena, args->shape.R, sizeof(*memory->rois));
+  memory->bins = mluop_take(arena, bins, sizeof(*memory->bins));
   if (worth_sorting(args)) {
-    args->memory.keys = mluop_take(arena, bins, sizeof(*args->memory.keys));
-    args->memory.bucket_starts =
-        mluop_take(arena, args->buckets.count, sizeof(*args->memory.bucket_starts));
+    memory->keys = mluop_take(arena, bins, sizeof(*memory->keys));
+    memory->bucket_starts = mluop_take(arena, args->buckets.count, sizeof(*memory->bucket_starts));
   }
-  const size_t ordered = arena->used;
-  arena->used = begin;
   size_t work = args->plan.own_bytes;
-  if (!args->plan.own_kernel) {
-    work = (size_t)(args->plan.max_taps_h + args->plan.max_taps_w) * sizeof(struct roi_pool_tap);
-    if (args->data.output != NULL) work += 2 * (size_t)args->shape.C * sizeof(float);
+  if (args->data.output != NULL) {
+    work += 2 * ROI_POOL_WINDOW_TAPS * sizeof(struct roi_pool_tap);
+    work += 2 * (size_t)args->shape.C * sizeof(float);
+  } else {
+    memory->run = mluop_max(RUN_BINS, mluop_div_up(bins, MAX_RUNS));
+    memory->boxes = mluop_take(arena, bins, sizeof(*memory->boxes));
+    memory->runs = mluop_take(arena, mluop_div_up(bins, memory->run), sizeof(*memory->runs));
+    if (args->data.offset != NULL && args->shape.C >= SMALL_CHANNELS) {
+      memory->slopes = mluop_take(arena, bins * ROI_POOL_SLOPES, sizeof(*memory->slopes));
+    }
+    work += (size_t)(1 + args->plan.own_blocks) * args->blocks.buffer_bytes;
+    work += sizeof(struct roi_pool_group);
   }
-  if (args->data.grad_input != NULL) work += mluop_roi_pool_lay_out_blocks(args, arena);
-  args->memory.work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
-  args->memory.work = mluop_take(arena, threads, args->memory.work_stride);
-  if (arena->used < ordered) arena->used = ordered;
-}
-
-/* --------------------------------------------------------------------------------- RoIs */
-
-/* See axis_taps; without a sampling_ratio a RoI may need every pixel of an axis. */
-static int64_t taps_of_axis(const struct roi_pool_args *args, int64_t extent) {
-  return mluop_min(2 * extent,
-                   args->shape.sampling_ratio > 0 ? 4 * args->shape.sampling_ratio : INT64_MAX);
-}
-
-/* Those of a bin of this size: two for each pixel that it lies on, as many as rounding may move it
-   by, and its rims. */
-static int64_t taps_of_bin(float size, int64_t extent) {
-  if (!(size < (float)extent)) return 2 * extent;
-  return mluop_min(2 * extent, 2 * ((int64_t)size + extent / (1 << 19) + 6));
-}
-
-/* The larger of `most` and a size, in either direction, that is finite. */
-static float larger(float most, float size) {
-  const float positive = size < 0.0f ? -size : size;
-  return positive > most && positive <= FLT_MAX ? positive : most;
-}
-
-static float rois_at(const struct roi_pool_args *args, int64_t i) {
-  return args->shape.is_half ? mluop_half_to_float(((const uint16_t *)args->data.rois_data)[i])
-                             : ((const float *)args->data.rois_data)[i];
-}
-
-/* Looks at rois before all else: the first row whose image does not exist, R if there is none. */
-static int64_t look(struct roi_pool_args *args, float *image) {
-  const float scale = args->shape.spatial_scale;
-  const int aligned = args->shape.is_aligned;
-  const bool every_size =
-      args->plan.own_kernel || (taps_of_axis(args, args->shape.H) <= FREE_TAPS &&
-                                taps_of_axis(args, args->shape.W) <= FREE_TAPS);
-  args->plan.max_bin_h = args->plan.max_bin_w = every_size ? FLT_MAX : 0.0f;
-  for (int64_t r = 0; r < args->shape.R; r++) {
-    *image = rois_at(args, r * 5);
-    if (!roi_pool_has_image(*image, args->shape.N)) return r;
-    if (every_size) continue;
-    float edge[4];
-    for (int i = 0; i < 4; i++)
-      edge[i] = roi_pool_on_map(rois_at(args, r * 5 + 1 + i), scale, aligned);
-    const float width = roi_pool_size(edge[0], edge[2], aligned);
-    const float height = roi_pool_size(edge[1], edge[3], aligned);
-    args->plan.max_bin_w = larger(args->plan.max_bin_w, width / (float)args->shape.pooled_w);
-    args->plan.max_bin_h = larger(args->plan.max_bin_h, height / (float)args->shape.pooled_h);
-  }
-  return args->shape.R;
+  memory->work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
+  memory->work = mluop_take(arena, threads, memory->work_stride);
 }
 
 /* The bytes of scratch memory that a call needs. */
 static size_t plan(mluOpHandle_t handle, struct roi_pool_args *args) {
-  args->plan.max_taps_h = mluop_min(taps_of_axis(args, args->shape.H),
-                                    taps_of_bin(args->plan.max_bin_h, args->shape.H));
-  args->plan.max_taps_w = mluop_min(taps_of_axis(args, args->shape.W),
-                                    taps_of_bin(args->plan.max_bin_w, args->shape.W));
   cut_buckets(args);
-  if (args->data.grad_input != NULL) mluop_roi_pool_cut_blocks(args);
+  cut_blocks(args);
   struct mluop_arena arena = {NULL, 0};
   lay_out(args, mluop_num_threads(handle), &arena);
   return arena.used;
@@ -150,43 +135,47 @@ static double touched(float bin, int32_t grid, int64_t extent) {
   return size + 2.0 < 2.0 * grid ? size + 2.0 : 2.0 * grid;
 }
 
-/* Whether a RoI meets the map along one axis, if no offset moves its bins. */
-static bool meets(float start, float size, int64_t extent) {
-  const float end = start + size;
-  return (start <= (float)extent || end <= (float)extent) && (start >= -1.0f || end >= -1.0f);
-}
-
-static void estimate_bins(struct roi_pool_args *args) {
-  double pixels = 0.0, on_map = 0.0;
+static double bin_pixels(const struct roi_pool_args *args) {
+  double pixels = 0.0;
   for (int64_t r = 0; r < args->shape.R; r++) {
     const struct roi_pool_roi *roi = &args->memory.rois[r];
     if (roi->grid_h <= 0 || roi->grid_w <= 0) continue;
-    const double of_bin = touched(roi->bin_h, roi->grid_h, args->shape.H) *
-                          touched(roi->bin_w, roi->grid_w, args->shape.W);
-    pixels += of_bin;
-    if (meets(roi->y, roi->height, args->shape.H) && meets(roi->x, roi->width, args->shape.W)) {
-      on_map += of_bin;
-    }
+    pixels += touched(roi->bin_h, roi->grid_h, args->shape.H) *
+              touched(roi->bin_w, roi->grid_w, args->shape.W);
   }
-  args->plan.bin_pixels = pixels / (double)args->shape.R;
-  args->plan.bin_work = on_map / (double)args->shape.R;
+  return pixels / (double)args->shape.R;
 }
 
-/* What to do if the tensors, of the map the part that bins need, do not fit the caches. Forward
-   prefetches the rows of a map that is needed as a whole: with many pixels per bin, most come from
-   the caches, and prefetching costs what it saves. */
+/* What to do if the tensors, of the map the part that bins need, do not fit the caches. */
 static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
-  const double map = (double)(args->shape.N * args->shape.H * args->shape.W);
-  const double bins = (double)mluop_roi_pool_bins(args), contributions = args->plan.bin_work * bins;
+  args->plan.bin_pixels = bin_pixels(args);
+  const double map = (double)map_pixels(args), bins = (double)roi_pool_bins(args);
+  const double contributions = args->plan.bin_pixels * bins;
   double pixels = bins + (contributions < map ? contributions : map);
   if (args->data.grad_input != NULL) pixels += map;
-  const int64_t bytes = (int64_t)pixels * args->shape.C * (args->shape.is_half ? 2 : 4);
-  const int large = mluop_exceeds_caches(handle, bytes);
-  args->plan.stream = large && !args->shape.is_half;
-  args->plan.in_place =
-      args->data.grad_input != NULL && !large && !args->shape.is_half && args->shape.C >= 16;
-  args->plan.prefetch_rows = large && args->data.output != NULL && args->memory.keys != NULL &&
-                             args->plan.bin_work < MANY_PIXELS && contributions > 2.0 * map;
+  const int64_t bytes = (int64_t)pixels * pixel_bytes(args);
+  args->plan.stream = mluop_exceeds_caches(handle, bytes) && !args->shape.is_half;
+  args->plan.prefetch_rows = args->data.output != NULL && args->memory.keys != NULL &&
+                             args->plan.bin_pixels < MANY_PIXELS && contributions > 2.0 * map &&
+                             mluop_exceeds_caches(handle, bytes / LARGE_MAP);
+}
+
+/* --------------------------------------------------------------------------------- RoIs */
+
+/* The first row whose image does not exist, R if there is none. */
+static int64_t unknown_image(const struct roi_pool_args *args, float *image) {
+  for (int64_t r = 0; r < args->shape.R; r++) {
+    *image = args->shape.is_half
+                 ? mluop_half_to_float(((const uint16_t *)args->data.rois_data)[r * 5])
+                 : ((const float *)args->data.rois_data)[r * 5];
+    if (!roi_pool_has_image(*image, args->shape.N)) return r;
+  }
+  return args->shape.R;
+}
+
+/* Of items that take so many nanoseconds. */
+static int64_t grain_of(int64_t cost) {
+  return mluop_grain(mluop_min(cost, MLUOP_SHARE_COST) * MLUOP_NANOSECOND);
 }
 
 /* Hands out the memory, finds the bins and puts them in order. */
@@ -198,18 +187,17 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
       .kernel = roi_pool_locate[isa],
       .args = args,
       .count = args->shape.R,
-      .grain = mluop_roi_pool_grain(LOCATE_COST * args->shape.pooled_h * args->shape.pooled_w),
+      .grain = grain_of(PLACE_COST * args->shape.pooled_h * args->shape.pooled_w),
       .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &job);
   if (mluop_is_stopped(&handle->interrupt)) return; /* there may be no RoIs to read */
-  estimate_bins(args);
   plan_for_caches(handle, args);
-  if (args->memory.keys == NULL) return;
-  job.kernel = roi_pool_sort[isa];
-  job.count = 1;
-  mluop_parallel_for(handle, &job);
+  if (args->memory.keys != NULL) {
+    const struct mluop_job sort = {
+        .kernel = roi_pool_sort[isa], .args = args, .count = 1, .grain = 1};
+    mluop_parallel_for(handle, &sort);
+  }
   job.kernel = roi_pool_place[isa];
-  job.count = args->shape.R;
   mluop_parallel_for(handle, &job);
 }
 
@@ -217,7 +205,7 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
                           mluOpStatus_t *status) {
   float image;
   args->interrupt = &call->handle->interrupt;
-  const int64_t row = look(args, &image);
+  const int64_t row = unknown_image(args, &image);
   if (row < args->shape.R) {
     *status = mluop_fail(BAD_PARAM, call->api,
                          "%s: row %" PRId64 ": image index is %g, expected 0 to %" PRId64 " (N-1)",
@@ -235,49 +223,83 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 
 /* ---------------------------------------------------------------------------------- jobs */
 
-int64_t mluop_roi_pool_bin_cost(const struct roi_pool_args *args) {
-  const double floats = args->plan.bin_work * (double)args->shape.C;
+/* Items may differ by any factor, and blocks by the bins that crowd together on them: the grains
+   are small, if there is work for two. */
+static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args *args,
+                               int64_t count, int64_t cost) {
+  int64_t grain = grain_of(cost);
+  if (grain < count) {
+    grain = mluop_max(1, mluop_min(grain, count / (16 * (int64_t)mluop_num_threads(handle))));
+  }
+  return (struct mluop_job){.args = args,
+                            .count = count,
+                            .grain = grain,
+                            .schedule = MLUOP_STEAL,
+                            .run = args->shape.C,
+                            .unit = mluop_unit(cost * MLUOP_NANOSECOND),
+                            .scratch = args->memory.work,
+                            .scratch_stride = args->memory.work_stride};
+}
+
+/* What a bin costs on average, in nanoseconds. */
+static int64_t bin_cost(const struct roi_pool_args *args) {
+  const double floats = args->plan.bin_pixels * (double)args->shape.C;
   return BIN_COST + (int64_t)(floats * FLOATS_COST / 1000.0);
 }
 
-/* Bins may differ by any factor: the grains are small, if there is work for two. Prefetching begins
-   anew with each grain: then they are large. */
-static void run(mluOpHandle_t handle, const struct roi_pool_args *args, mluop_kernel *kernel,
-                int64_t parts) {
-  const int64_t items = mluop_roi_pool_bins(args) * parts;
-  const int64_t threads = mluop_num_threads(handle);
-  const int64_t cost = mluop_roi_pool_bin_cost(args) / parts;
-  int64_t grain = mluop_roi_pool_grain(cost);
+void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *args,
+                             mluop_kernel *const *kernel) {
+  struct mluop_job job = job_of(handle, args, roi_pool_bins(args), bin_cost(args));
+  if (kernel == NULL) kernel = roi_pool_forward;
+  job.kernel = kernel[mluop_isa_for_run(handle, args->shape.C)];
+  /* Prefetching begins anew with each grain. */
   if (args->plan.prefetch_rows) {
-    grain = mluop_max(grain, items / (3 * threads));
-  } else if (grain < items) {
-    grain = mluop_max(1, mluop_min(grain, items / (16 * threads)));
+    job.grain = mluop_max(job.grain, job.count / (3 * (int64_t)mluop_num_threads(handle)));
   }
-  const struct mluop_job job = {.kernel = kernel,
-                                .args = args,
-                                .count = items,
-                                .grain = grain,
-                                .schedule = MLUOP_STEAL,
-                                .unit = mluop_unit(cost * MLUOP_NANOSECOND),
-                                .scratch = args->memory.work,
-                                .scratch_stride = args->memory.work_stride};
   mluop_parallel_for(handle, &job);
 }
 
-void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *args,
-                             mluop_kernel *kernel) {
-  run(handle, args, kernel, 1);
+static struct mluop_job job_of_blocks(mluOpHandle_t handle, const struct roi_pool_args *args) {
+  const int64_t floats = map_pixels(args) * args->shape.C;
+  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + floats / 16;
+  return job_of(handle, args, args->blocks.count, cost / args->blocks.count);
 }
 
-/* Bins that are few and large are not enough for all threads. */
-void mluop_roi_pool_run_forward(mluOpHandle_t handle, struct roi_pool_args *args) {
-  const int64_t bins = mluop_roi_pool_bins(args), threads = mluop_num_threads(handle);
-  const int64_t wanted = bins < FEW_PER_THREAD * threads ? mluop_div_up(threads, bins) : 1;
-  const int64_t worth = mluop_roi_pool_bin_cost(args) / ROI_POOL_SHARE_COST;
-  const int64_t parts = mluop_max(1, mluop_min(wanted, worth));
-  args->plan.part_channels =
-      mluop_div_up(mluop_div_up(args->shape.C, parts), PART_CHANNELS) * PART_CHANNELS;
-  args->plan.parts = mluop_div_up(args->shape.C, args->plan.part_channels);
-  const int isa = mluop_isa_for_run(handle, args->shape.C);
-  run(handle, args, roi_pool_forward[isa], args->plan.parts);
+/* Whether to sort by pixel what bins do, because pixels that are taken once serve the slopes as
+   well, or because many bins touch a pixel. */
+static bool by_pixel_pays(const void *vargs, mluOpHandle_t handle) {
+  (void)handle;
+  const struct roi_pool_args *args = vargs;
+  const double contributions = args->plan.bin_pixels * (double)roi_pool_bins(args);
+  return args->memory.slopes != NULL ||
+         contributions >= (double)TOO_MANY_BINS * (double)map_pixels(args);
+}
+
+static void plan_by_pixel(void *vargs, mluOpHandle_t handle, struct mluop_job *job) {
+  *job = job_of_blocks(handle, vargs);
+}
+
+/* Slopes are left to grad_offset. */
+static void plan_by_bin(void *vargs, mluOpHandle_t handle, struct mluop_job *job) {
+  struct roi_pool_args *args = vargs;
+  args->memory.slopes = NULL;
+  *job = job_of_blocks(handle, vargs);
+}
+
+static const struct mluop_way ways[] = {
+    {"by_pixel", NULL, by_pixel_pays, plan_by_pixel, roi_pool_add_pixels},
+    {"general", NULL, NULL, plan_by_bin, roi_pool_add_bins}};
+
+void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
+                               mluop_kernel *kernel) {
+  const struct mluop_job runs = {.kernel = roi_pool_runs[mluop_isa_for_run(handle, 1)],
+                                 .args = args,
+                                 .count = mluop_div_up(roi_pool_bins(args), args->memory.run),
+                                 .grain = grain_of(args->memory.run),
+                                 .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &runs);
+  struct mluop_job job = job_of_blocks(handle, args);
+  job.kernel = kernel;
+  if (kernel == NULL) mluop_plan(handle, "roi_pool_backward", ways, args, &job);
+  mluop_parallel_for(handle, &job);
 }

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-set(sources plan.c blocks.c)
-set(kernels add_bins.c add_pixels.c bins.c forward.c lists.c)
+set(sources plan.c)
+set(kernels add_bins.c add_pixels.c bins.c forward.c)

@@ -236,14 +236,71 @@ MLUOP_INLINE int64_t clip_taps(struct roi_pool_tap *taps, int64_t count, struct 
 MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int slopes,
                                struct roi_pool_tap *taps) {
   if (axis->grid > 0 && axis->grid <= FEW_SAMPLES) {
-    const float first = sample_at(axis, 0), last = sample_at(axis, axis->grid - 1);
-    if (first > 0.0f && last < (float)(axis->extent - 1)) {
+    struct axis few = *axis;
+    few.grid = mluop_opaque(few.grid); /* compilers would divide by it before it is known */
+    const float first = sample_at(&few, 0), last = sample_at(&few, few.grid - 1);
+    if (first > 0.0f && last < (float)(few.extent - 1)) {
       const int64_t count =
-          axis->grid == 2 ? merge_two(axis, slopes, taps) : merge_few(axis, slopes, taps);
+          few.grid == 2 ? merge_two(&few, slopes, taps) : merge_few(&few, slopes, taps);
       if (count >= 0) return clip_taps(taps, count, clip);
     }
   }
   return merge_any(axis, clip, taps);
+}
+
+/* Finds the taps of a bin on some rows and columns of its image, from taps->row on; false if there
+   are none. */
+MLUOP_INLINE int find_taps(const struct roi_pool_args *a, int64_t item, struct range rows,
+                           struct range cols, int slopes, struct roi_pool_bin_taps *taps) {
+  const struct roi_pool_bin *bin = &a->memory.bins[item];
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
+  const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
+  taps->item = item;
+  taps->pooled = bin->index * a->shape.C;
+  taps->image = roi->image * a->shape.H * a->shape.W;
+  taps->cols = 0;
+  taps->rows = axis_taps(&y, rows, slopes, taps->row);
+  if (taps->rows == 0) return 0;
+  taps->col = taps->row + taps->rows;
+  taps->cols = axis_taps(&x, cols, slopes, taps->col);
+  return taps->cols != 0;
+}
+
+/* The windows of a bin, which cover all pixels that it touches: nearly always one. */
+struct windows {
+  struct range rows, cols;
+  int64_t across, count;
+};
+
+MLUOP_INLINE struct windows windows_of(const struct roi_pool_args *a, int64_t item) {
+  struct windows windows = {{0, a->shape.H}, {0, a->shape.W}, 1, 1};
+  if (a->shape.H <= ROI_POOL_WINDOW && a->shape.W <= ROI_POOL_WINDOW) return windows;
+  const struct roi_pool_bin *bin = &a->memory.bins[item];
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
+  windows.rows = reach(bin->y, roi->bin_h, a->shape.H);
+  windows.cols = reach(bin->x, roi->bin_w, a->shape.W);
+  windows.across = (windows.cols.end - windows.cols.begin - 1) / ROI_POOL_WINDOW + 1;
+  windows.count =
+      ((windows.rows.end - windows.rows.begin - 1) / ROI_POOL_WINDOW + 1) * windows.across;
+  return windows;
+}
+
+/* Part `index` of a range. */
+MLUOP_INLINE struct range part_of(struct range all, int64_t index, int64_t size) {
+  const int64_t begin = all.begin + index * size;
+  return (struct range){begin, begin + size < all.end ? begin + size : all.end};
+}
+
+/* The taps of a bin in one of its windows. */
+MLUOP_INLINE int window_taps(const struct roi_pool_args *a, int64_t item,
+                             const struct windows *windows, int64_t window, int slopes,
+                             struct roi_pool_bin_taps *taps) {
+  struct range rows = windows->rows, cols = windows->cols;
+  if (windows->count > 1) {
+    rows = part_of(rows, window / windows->across, ROI_POOL_WINDOW);
+    cols = part_of(cols, window % windows->across, ROI_POOL_WINDOW);
+  }
+  return find_taps(a, item, rows, cols, slopes, taps);
 }
 
 #endif /* MLUOP_SHARED_ROI_POOL_TAPS_H_ */
