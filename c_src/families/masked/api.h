@@ -45,13 +45,18 @@ static inline struct masked_args masked_args_of(const struct mluop_call *call) {
    judged and used. Before the first stands -1, which comes before any position; behind them is room
    for the places. */
 static bool hold_indices(mluOpHandle_t handle, struct masked_args *args) {
-  const size_t count = (size_t)args->M, bytes = (count + 1) * sizeof(int32_t);
-  int32_t *held = mluop_scratch(handle, 3 * bytes);
+  const size_t count = (size_t)args->M, bytes = count * sizeof(int32_t);
+  int32_t *held = mluop_scratch(handle, 3 * (bytes + sizeof(int32_t)));
   if (held == NULL) return false;
-  held[0] = held[count + 1] = -1;
-  args->mask_h_idx = memcpy(held + 1, args->mask_h_idx, count * sizeof(*held));
-  args->mask_w_idx = memcpy(held + count + 2, args->mask_w_idx, count * sizeof(*held));
-  args->plan.places = held + 2 * count + 2;
+  int32_t *h_idx = held + 1, *w_idx = h_idx + count + 1;
+  h_idx[-1] = w_idx[-1] = -1;
+  if (count > 0) { /* lists of nothing may be null */
+    memcpy(h_idx, args->mask_h_idx, bytes);
+    memcpy(w_idx, args->mask_w_idx, bytes);
+  }
+  args->mask_h_idx = h_idx;
+  args->mask_w_idx = w_idx;
+  args->plan.places = w_idx + count;
   return true;
 }
 
