@@ -29,8 +29,8 @@ struct masked_plan {
 };
 
 /* The map is [C, H, W]. im2col reads it and writes columns [C * kernel_h * kernel_w, M]; col2im
-   reads columns [C, M] and writes it. Elements have `element_size` bytes, 2 or 4. Nothing is empty.
- */
+   reads columns [C, M] and writes it. Elements have `element_size` bytes, 2 or 4. Nothing that is
+   written is empty; col2im may have no positions. */
 struct masked_args {
   const void *source;
   void *target;
