@@ -99,7 +99,7 @@ MLUOP_INLINE void make_vectors(const struct map_block *c, const char *row, int64
   if (to == end) return;
   char rest[PICK_BYTES];
   make_vector(b, row, left, rest, size);
-  move_bytes(to, rest, end - to);
+  memcpy(to, rest, (size_t)(end - to));
 }
 
 /* `begin`: the place of the first element of `to`. (An address before that would be none in C.) */
