@@ -188,6 +188,26 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuConvertLayout(mluOpHandle_t handle,
                                                   void *output);
 
 /**
+ * Converts images where they are, as mluOpCpuConvertLayout does from one memory to another. It
+ * needs no second tensor. Many small images, such as the results of pooling, take less time so.
+ *
+ * @param handle       The handle. It keeps scratch memory of an image for each thread.
+ * @param input_desc   As for mluOpCpuConvertLayout, without gaps: what the images are before.
+ * @param output_desc  The same images in the other layout, without gaps: what they are then.
+ * @param output       The images. Elements are moved bit by bit, NaN included.
+ *
+ * @return MLUOP_STATUS_SUCCESS, also if the tensors are empty: then nothing is read or written.
+ *         MLUOP_STATUS_BAD_PARAM for a NULL handle or descriptor, wrong dims, layouts, data types
+ *         or shapes, and output that is NULL or not aligned to its elements.
+ *         MLUOP_STATUS_NOT_SUPPORTED for tensors with gaps, and for 2^31 elements or more.
+ *         MLUOP_STATUS_ALLOC_FAILED without memory for the copies of images.
+ */
+mluOpStatus_t MLUOP_WIN_API mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
+                                                         const mluOpTensorDescriptor_t input_desc,
+                                                         const mluOpTensorDescriptor_t output_desc,
+                                                         void *output);
+
+/**
  * Does what mluOpPsamaskForward does, on images in NCHW.
  *
  * @param handle    The handle.

@@ -114,6 +114,24 @@ static const struct mluop_rule data_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
+/* An image has the same memory in both layouts. */
+static const struct mluop_rule in_place_rules[] = {
+    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(INPUT)},
+    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT)},
+    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+    {.check = CHECK_END}};
+
+/* Whether the tensors are images in both layouts, and what `data` says holds. */
+static bool contract_holds(struct mluop_call *call, const struct mluop_rule *data,
+                           mluOpStatus_t *status) {
+  if (!mluop_contract_holds(call, rules, status)) return false;
+  const bool from_nhwc = call->tensors[INPUT].desc->layout == MLUOP_LAYOUT_NHWC;
+  return mluop_contract_holds(call, from_nhwc ? nhwc_rules : nchw_rules, status) &&
+         mluop_contract_holds(call, data, status);
+}
+
 /* Pixels of an image are the columns of a matrix in NCHW, its rows in NHWC. Where a row of pixels
    is as far from the next one as its pixels are, in both layouts, an image is one matrix. */
 static struct layout_args plan(const struct mluop_call *call, const void *input, void *output) {
@@ -190,10 +208,7 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
                   [OUTPUT] = {"output", output_desc, output, .output = true}}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
-  const bool from_nhwc = input_desc->layout == MLUOP_LAYOUT_NHWC;
-  if (!mluop_contract_holds(&call, from_nhwc ? nhwc_rules : nchw_rules, &status)) return status;
-  if (!mluop_contract_holds(&call, data_rules, &status)) return status;
+  if (!contract_holds(&call, data_rules, &status)) return status;
 
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
@@ -209,6 +224,33 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
                                 .count = count,
                                 .grain = mluop_grain(moved / count * BYTE_COST),
                                 .schedule = MLUOP_STATIC};
+  mluop_parallel_for(handle, &job);
+  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
+}
+
+mluOpStatus_t mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
+                                           const mluOpTensorDescriptor_t input_desc,
+                                           const mluOpTensorDescriptor_t output_desc,
+                                           void *output) {
+  /* One memory, twice: none is an output that may overlap the other. */
+  struct mluop_call call = {
+      .api = "mluOpCpuConvertLayoutInPlace",
+      .handle = handle,
+      .tensors = {[INPUT] = {"input", input_desc, output, .output = false},
+                  [OUTPUT] = {"output", output_desc, output, .output = false}}};
+  mluOpStatus_t status;
+  if (!contract_holds(&call, in_place_rules, &status)) return status;
+
+  struct layout_args args = plan(&call, output, output);
+  args.way = way_of(&args, false);
+  cut_both(&args);
+  struct mluop_job job = {.kernel = layout_convert_in_place[handle->isa],
+                          .args = &args,
+                          .count = mluop_extent(&call, 'N'),
+                          .grain = mluop_grain(2 * args.to.image * BYTE_COST),
+                          .schedule = MLUOP_STATIC,
+                          .scratch_bytes = (size_t)args.to.image};
+  if (mluop_reserve(handle, 0, &job) == NULL) return mluop_no_scratch(&call);
   mluop_parallel_for(handle, &job);
   return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
 }

@@ -55,6 +55,7 @@ struct layout_args {
   int stream; /* past the caches: lines of the target begin at the same places in its rows */
 };
 
-MLUOP_KERNEL(layout_convert);
+MLUOP_KERNEL(layout_convert);          /* item: a block */
+MLUOP_KERNEL(layout_convert_in_place); /* item: an image */
 
 #endif /* MLUOP_LAYOUT_KERNELS_H_ */

@@ -186,6 +186,29 @@ static void operators_without_memory(void) {
   }
 }
 
+/* Not a call of a family: its images are input and output. */
+static void images_stay_without_memory_to_turn_them(void) {
+  enum { C = 4, H = 3, W = 5 };
+  const int first[] = {2, C, H, W}, last[] = {2, H, W, C};
+  float images[2 * C * H * W];
+  for (int i = 0; i < 2 * C * H * W; i++) images[i] = (float)i;
+  mluOpHandle_t handle = create(2);
+  mluOpTensorDescriptor_t from = NULL, to = NULL;
+  OK(mluOpCreateTensorDescriptor(&from));
+  OK(mluOpCreateTensorDescriptor(&to));
+  OK(mluOpSetTensorDescriptor(from, MLUOP_LAYOUT_NCHW, MLUOP_DTYPE_FLOAT, 4, first));
+  OK(mluOpSetTensorDescriptor(to, MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_FLOAT, 4, last));
+  allow(0);
+  NO_MEMORY(mluOpCpuConvertLayoutInPlace(handle, from, to, images));
+  allow(-1);
+  for (int i = 0; i < 2 * C * H * W; i++) CHECK(images[i] == (float)i);
+  OK(mluOpCpuConvertLayoutInPlace(handle, from, to, images));
+  CHECK(images[1] == (float)(H * W) && images[C] == 1.0f);
+  OK(mluOpDestroyTensorDescriptor(from));
+  OK(mluOpDestroyTensorDescriptor(to));
+  OK(mluOpDestroy(handle));
+}
+
 /* The host runtime keeps a list of what is alive, which grows now and then. */
 static void the_host_runtime_without_memory(void) {
   enum { OBJECTS = 100 };
@@ -232,8 +255,12 @@ static void the_second_call_allocates_nothing(void) {
 }
 
 static const struct test tests[] = {
-    TEST(nothing_can_be_created),          TEST(a_group_is_created_as_a_whole_or_not_at_all),
-    TEST(many_dims_need_memory),           TEST(operators_without_memory),
-    TEST(the_host_runtime_without_memory), TEST(the_second_call_allocates_nothing),
+    TEST(nothing_can_be_created),
+    TEST(a_group_is_created_as_a_whole_or_not_at_all),
+    TEST(many_dims_need_memory),
+    TEST(operators_without_memory),
+    TEST(the_host_runtime_without_memory),
+    TEST(the_second_call_allocates_nothing),
+    TEST(images_stay_without_memory_to_turn_them),
 };
 RUN_TESTS(tests)

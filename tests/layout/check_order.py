@@ -5,7 +5,7 @@ import order_words as check
 from order_words import BAD, NOTHING_TO_DO, SIZES, UNSUPPORTED, Call, Faults, Tensor
 
 
-def convert(call: Call) -> Faults:
+def _same_images(call: Call) -> Faults:
     tensors = call["input output"]
     image, output = tensors
     yield from check.nulls(call, "handle")
@@ -21,6 +21,12 @@ def convert(call: Call) -> Faults:
     n, *dims = image.dims
     turned = (dims[1], dims[2], dims[0]) if image.layout == "NCHW" else (dims[2], *dims[:2])
     yield from check.shape(output, n, *turned)
+
+
+def convert(call: Call) -> Faults:
+    tensors = call["input output"]
+    image, output = tensors
+    yield from _same_images(call)
     for tensor in tensors:
         if not _is_part(tensor):
             yield BAD, tensor.name
@@ -29,6 +35,17 @@ def convert(call: Call) -> Faults:
         yield NOTHING_TO_DO
     yield from check.data(tensors)
     yield from check.apart(call, [output], [image])
+
+
+def convert_in_place(call: Call) -> Faults:
+    tensors = call["input output"]
+    image, output = tensors
+    yield from _same_images(call)
+    yield from check.packed(UNSUPPORTED, tensors)
+    yield from check.countable(UNSUPPORTED, tensors)
+    if image.elements == 0:
+        yield NOTHING_TO_DO
+    yield from check.data([output])
 
 
 def _is_part(tensor: Tensor) -> bool:
@@ -45,4 +62,7 @@ def _is_part(tensor: Tensor) -> bool:
     return behind <= 2**56  # elements: farther than any memory reaches
 
 
-ORDER = {"mluOpCpuConvertLayout": convert}
+ORDER = {
+    "mluOpCpuConvertLayout": convert,
+    "mluOpCpuConvertLayoutInPlace": convert_in_place,
+}

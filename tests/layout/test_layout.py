@@ -104,6 +104,42 @@ def test_work_for_several_threads(threads, handle, rng):
     assert pymluops.to_nchw(nhwc, handle=handle).tobytes() == nchw.tobytes()
 
 
+def in_place(handle, layouts, images, turn):
+    """Convert images where they are, and return them as the result has them."""
+    result = np.reshape(images, tuple(images.shape[axis] for axis in turn))
+    tensors = zip(layouts, (images, result), strict=True)
+    descs = [pymluops.TensorDescriptor.from_array(array, layout) for layout, array in tensors]
+    data = ffi.cast("void *", images.ctypes.data)
+    status = lib.mluOpCpuConvertLayoutInPlace(handle.cdata, descs[0].cdata, descs[1].cdata, data)
+    assert status == Status.SUCCESS, ffi.string(lib.mluOpCpuGetLastErrorMessage())
+    return result
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("fence", guard.BOTH)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_in_place(fence, dtype, threads, rng, near_and_past):
+    for shape in SHAPES:
+        nchw = random_bits(rng, (5, *shape), dtype)
+        nhwc = plain(nchw, (0, 2, 3, 1))
+        for handle in near_and_past:
+            handle.num_threads = threads
+            images = fence(nchw)
+            last = in_place(handle, (NCHW, NHWC), images, (0, 2, 3, 1))
+            assert last.tobytes() == nhwc.tobytes(), shape
+            first = in_place(handle, (NHWC, NCHW), last, (0, 3, 1, 2))
+            assert first.ctypes.data == images.ctypes.data
+            assert first.tobytes() == nchw.tobytes(), shape
+
+
+def test_many_images_in_place(rng, handle):
+    """More of them than threads take at once."""
+    handle.num_threads = 4
+    nchw = random_bits(rng, (300, 64, 7, 7))
+    nhwc = plain(nchw, (0, 2, 3, 1))
+    assert in_place(handle, (NCHW, NHWC), nchw, (0, 2, 3, 1)).tobytes() == nhwc.tobytes()
+
+
 def parts(shape, grown):
     """Where a tensor of this shape lies in one that is larger by `grown`."""
     return tuple(slice(more // 2, more // 2 + dim) for dim, more in zip(shape, grown, strict=True))
