@@ -5,14 +5,10 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
-from types import ModuleType
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor, nn
-
-from pymluops.torch import _tensors
 
 
 @dataclass(frozen=True)
@@ -89,20 +85,3 @@ def assert_empty_gives_zeros(
 def assert_signature(module: type[nn.Module], signature: str) -> None:
     parameters = inspect.signature(module).parameters.values()
     assert ", ".join(str(each).replace(" ", "") for each in parameters) == signature
-
-
-def count_in_parts(monkeypatch: pytest.MonkeyPatch, native: ModuleType, item: int) -> list[int]:
-    """Return a list that gets the regions of each call; contiguous tensors get three at a time.
-
-    An item has so many bytes.
-    """
-    calls: list[int] = []
-    forward = native.forward
-
-    def counted(features: Tensor, rois: Tensor, *arguments: Any) -> None:
-        calls.append(len(rois))
-        forward(features, rois, *arguments)
-
-    monkeypatch.setattr(native, "forward", counted)
-    monkeypatch.setattr(_tensors, "PART_BYTES", 3 * item // torch.get_num_threads() + 1)
-    return calls

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pymluops.capi import Status, ffi, lib
 from pymluops.errors import NotSupportedError
-from pymluops.torch._native_calls import as_nchw, as_nhwc, call
+from pymluops.torch._native_calls import as_nchw, as_nhwc, call, nchw, nhwc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +34,6 @@ WIDE_DTYPES = {
 }
 #: From this size on, memory is asked for in huge pages. NumPy has the same limit.
 HUGE_BYTES = 1 << 22
-#: What each thread makes of a result before it is converted, so that it is still in a cache.
-PART_BYTES = 1 << 21
 #: Up to this size torch copies faster than the library: a call of it takes longer than the work.
 SMALL_BYTES = 1 << 15
 
@@ -209,37 +207,25 @@ def _aligned(tensor: Tensor) -> bool:
     return tensor.data_ptr() % tensor.element_size() == 0
 
 
-def in_parts(
-    shape: Sequence[int],
-    like: Tensor,
-    dtype: torch.dtype,
-    compute: Callable[[slice, Tensor], None],
+def of_images(
+    shape: Sequence[int], like: Tensor, dtype: torch.dtype, compute: Callable[[Tensor], None]
 ) -> Tensor:
-    """Return a result whose items have nothing to do with each other, such as regions.
+    """Return a result of many small images, such as regions, in the memory format of an input.
 
-    ``compute(items, part)`` writes some of them to a channels_last tensor. For a contiguous input,
-    each part is converted before the next one is made: all of it would have left the caches.
+    ``compute`` writes it to a channels_last tensor. For a contiguous input this has the memory of
+    the result, and each image is converted where it is.
     """
-    bytes_per_item = math.prod(shape[1:]) * dtype.itemsize
-    count = max(1, PART_BYTES * torch.get_num_threads() // bytes_per_item)
-    if count >= shape[0] or dtype is torch.float64 or memory_format(like) is torch.channels_last:
+    last = memory_format(like) is torch.channels_last
+    if last or dtype is not like.dtype or dtype is torch.float64:
         output = new_nhwc(shape, dtype)
-        compute(slice(0, shape[0]), output)
+        compute(output)
         return as_input(output, like)
-    check_size(shape)
-    output = new_tensor(shape, like)
-    memory = new_nhwc((count, *shape[1:]), dtype)
-    for first in range(0, shape[0], count):
-        items = slice(first, min(first + count, shape[0]))
-        part = memory[: items.stop - first]
-        compute(items, part)
-        moved(part, output[items])
+    n, c, h, w = shape
+    output = new_dense(shape, dtype)
+    made = output.view(n, h, w, c).permute(0, 3, 1, 2)
+    compute(made)
+    call("mluOpCpuConvertLayoutInPlace", nhwc(made)[0], *nchw(output))
     return output
-
-
-def items_of(tensor: Tensor, items: slice) -> Tensor:
-    """Return some items of a tensor: itself, without an operator of torch, if these are all."""
-    return tensor if items.stop - items.start == len(tensor) else tensor[items]
 
 
 def moved(source: Tensor, target: Tensor) -> Tensor:

@@ -10,33 +10,25 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_case import assert_empty_gives_zeros, assert_signature, count_in_parts, zeros
+from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
 import pymluops
 import pymluops.torch as ours
-from pymluops._families.deform_roi_pool import native
 
 ROI = torch.tensor([[0.0, 0, 0, 1, 1]])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_parts_of_the_regions_have_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
-) -> None:
-    calls = count_in_parts(monkeypatch, native, item=20 * 6 * 4)
+def test_contiguous_tensors_have_the_same_bits(dtype: torch.dtype) -> None:
     x = torch.randn(2, 20, 9, 8).to(dtype)
     rois = torch.rand(10, 5).mul(8).to(dtype)
     rois[:, 0] = torch.arange(10) % 2
     offset = torch.randn(10, 2, 2, 3).to(dtype)
     for moves in (None, offset):
-        calls.clear()
         result = ours.deform_roi_pool(x, rois, moves, (2, 3), 0.5, 2, 0.1)
-        assert len(calls) > 1
-        assert sum(calls) == 10
         last = ours.deform_roi_pool(
             x.to(memory_format=torch.channels_last), rois, moves, (2, 3), 0.5, 2, 0.1
         )
-        assert calls[-1] == 10
         assert result.is_contiguous()
         assert torch.equal(result, last)
 

@@ -7,11 +7,10 @@ import re
 
 import pytest
 import torch
-from torch_case import assert_empty_gives_zeros, assert_signature, count_in_parts, zeros
+from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
 import pymluops
 import pymluops.torch as ours
-from pymluops._families.roi_align import native
 
 EXAMPLE = torch.tensor([[[[1.0, 2, 4, 8], [3, 5, 7, 9], [2, 0, 6, 1]]]])
 BOXES = torch.tensor([[0.0, 0, 0, 4, 2], [0, -2, -2, 1, 1]])
@@ -130,19 +129,13 @@ def test_the_module_describes_and_copies_itself():
 
 
 @pytest.mark.parametrize("mode", ["avg", "max"])
-def test_parts_of_the_regions_have_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, mode: str
-) -> None:
-    calls = count_in_parts(monkeypatch, native, item=20 * 6 * 4)
+def test_contiguous_tensors_have_the_same_bits(mode: str) -> None:
     x = torch.randn(2, 20, 9, 8, requires_grad=True)
     last = x.detach().to(memory_format=torch.channels_last).requires_grad_()
     rois = torch.rand(10, 5).mul(8)
     rois[:, 0] = torch.arange(10) % 2
     result = ours.roi_align(x, rois, (2, 3), 0.5, 2, mode)
-    assert len(calls) > 1
-    assert sum(calls) == 10
     whole = ours.roi_align(last, rois, (2, 3), 0.5, 2, mode)
-    assert calls[-1] == 10
     assert result.is_contiguous()
     assert torch.equal(result, whole)
     result.square().sum().backward()

@@ -18,12 +18,11 @@ from pymluops.torch._tensors import (
     check_extents,
     check_same_dtype,
     compute_dtype,
-    in_parts,
-    items_of,
     new_memory,
     new_nhwc,
     new_tensor,
     new_zeros,
+    of_images,
     pair,
     spec,
     to_dense,
@@ -75,12 +74,10 @@ def _forward(
     features, regions = to_nhwc(input, dtype), to_dense(rois, dtype)
     moves = None if offset is None else to_dense(offset, dtype)
 
-    def compute(items: slice, part: Tensor) -> None:
-        moved = None if moves is None else items_of(moves, items)
-        numbers = (spatial_scale, sampling_ratio, gamma)
-        native.forward(features, items_of(regions, items), moved, part, *numbers)
+    def compute(output: Tensor) -> None:
+        native.forward(features, regions, moves, output, spatial_scale, sampling_ratio, gamma)
 
-    return in_parts(shape, input, dtype, compute)
+    return of_images(shape, input, dtype, compute)
 
 
 def _forward_fake(

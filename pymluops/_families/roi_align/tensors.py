@@ -19,12 +19,11 @@ from pymluops.torch._tensors import (
     check_dims,
     check_extents,
     compute_dtype,
-    in_parts,
-    items_of,
     new_memory,
     new_nhwc,
     new_tensor,
     new_zeros,
+    of_images,
     pair,
     spec,
     to_dense,
@@ -95,12 +94,11 @@ def _forward(
     features, regions = to_nhwc(input, dtype), to_dense(rois, dtype)
     places = argmax if pool_mode == POOL_MODES["max"] else ()
 
-    def compute(items: slice, part: Tensor) -> None:
-        results = [part, *(items_of(place, items) for place in places)]
+    def compute(output: Tensor) -> None:
         numbers = (spatial_scale, sampling_ratio, pool_mode, aligned)
-        native.forward(features, items_of(regions, items), results, *numbers)
+        native.forward(features, regions, [output, *places], *numbers)
 
-    return in_parts(shape, input, dtype, compute), *argmax
+    return of_images(shape, input, dtype, compute), *argmax
 
 
 def _forward_fake(
