@@ -36,6 +36,7 @@ from pymluops._families.nms.tensors import batched_nms, nms, soft_nms
 from pymluops._families.psamask.tensors import PSAMask, psa_mask
 from pymluops._families.roi_align.tensors import RoIAlign, roi_align
 from pymluops._signature import hide_types as _hide_types
+from pymluops.torch._memory import empty_cache
 from pymluops.torch._operators import refuse_scripting as _refuse_scripting
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "carafe_naive",
     "deform_conv2d",
     "deform_roi_pool",
+    "empty_cache",
     "masked_conv2d",
     "modulated_deform_conv2d",
     "nms",

@@ -8,13 +8,15 @@ The library computes on NHWC memory in float32 or float16. In torch that is a te
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from pymluops.capi import Status, ffi, lib
+from pymluops.capi import Status
 from pymluops.errors import NotSupportedError
+from pymluops.torch._memory import kept_nhwc
+from pymluops.torch._memory import new_memory as new_memory
 from pymluops.torch._native_calls import as_nchw, as_nhwc, call, nchw, nhwc
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ WIDE_DTYPES = {
     given: torch.promote_types(computed, torch.float32)
     for given, computed in COMPUTE_DTYPES.items()
 }
-#: From this size on, memory is asked for in huge pages. NumPy has the same limit.
-HUGE_BYTES = 1 << 22
 #: Up to this size torch copies faster than the library: a call of it takes longer than the work.
 SMALL_BYTES = 1 << 15
 
@@ -134,18 +134,6 @@ def new_tensor(shape: Sequence[int], like: Tensor) -> Tensor:
     )
 
 
-def new_memory(shape: Sequence[int], **options: Any) -> Tensor:
-    """Allocate as ``torch.empty`` does, large tensors in huge pages.
-
-    The first touch of new pages of 4 KiB takes longer than most operators. A tensor that stands
-    for none, as the tracers' do, has no memory.
-    """
-    made = torch.empty(shape, **options)
-    if type(made) is Tensor and made.nbytes >= HUGE_BYTES:
-        lib.pymluops_advise_huge_pages(ffi.cast("void *", made.data_ptr()), made.nbytes)
-    return made
-
-
 def new_zeros(shape: Sequence[int], like: Tensor) -> Tensor:
     """Allocate as :func:`new_tensor` does, and zero it."""
     return new_tensor(shape, like).zero_()
@@ -164,6 +152,18 @@ def new_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     return new_memory(shape, dtype=dtype, memory_format=torch.channels_last)
 
 
+def new_result(shape: Sequence[int], dtype: torch.dtype, like: Tensor) -> Tensor:
+    """Allocate a channels_last result, which :func:`as_input` turns into that of an input.
+
+    If it will be copied, its memory is kept. One channel and one pixel are contiguous, too.
+    """
+    check_size(shape)
+    same = memory_format(like) is torch.channels_last or shape[1] == 1 or shape[2] * shape[3] == 1
+    if same and dtype is like.dtype:
+        return new_memory(shape, dtype=dtype, memory_format=torch.channels_last)
+    return kept_nhwc(shape, dtype)
+
+
 def new_dense(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     """Allocate a contiguous result."""
     check_size(shape)
@@ -171,10 +171,16 @@ def new_dense(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
 
 
 def to_nhwc(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the tensor in channels_last and in a dtype: itself if C can read it as it is."""
+    """Return the tensor in channels_last and in a dtype: itself if C can read it as it is.
+
+    A copy is for the call at hand, and no operator returns it: its memory is kept.
+    """
     if tensor.dtype is dtype and _is_nhwc(tensor) and _aligned(tensor):
         return tensor
-    return copied(tensor, dtype, torch.channels_last)
+    if tensor.nbytes <= SMALL_BYTES:
+        return copied(tensor, dtype, torch.channels_last)
+    check_size(tensor.shape)
+    return moved(tensor, kept_nhwc(tensor.shape, dtype))
 
 
 def to_dense(tensor: Tensor, dtype: torch.dtype) -> Tensor:
@@ -217,12 +223,12 @@ def of_images(
     """
     last = memory_format(like) is torch.channels_last
     if last or dtype is not like.dtype or dtype is torch.float64:
-        output = new_nhwc(shape, dtype)
+        output = new_result(shape, dtype, like)
         compute(output)
         return as_input(output, like)
-    n, c, h, w = shape
+    _, c, h, w = shape
     output = new_dense(shape, dtype)
-    made = output.view(n, h, w, c).permute(0, 3, 1, 2)
+    made = output.as_strided(shape, (c * h * w, 1, w * c, c))
     compute(made)
     call("mluOpCpuConvertLayoutInPlace", nhwc(made)[0], *nchw(output))
     return output

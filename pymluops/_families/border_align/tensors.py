@@ -19,7 +19,7 @@ from pymluops.torch._tensors import (
     check_extents,
     compute_dtype,
     new_memory,
-    new_nhwc,
+    new_result,
     new_tensor,
     new_zeros,
     require,
@@ -65,7 +65,7 @@ def _forward(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tens
     if 0 in shape:
         return new_tensor(shape, input), argmax
     dtype = compute_dtype(input, boxes)
-    output = new_nhwc(shape, dtype)
+    output = new_result(shape, dtype, input)
     native.forward(to_nhwc(input, dtype), to_dense(boxes, dtype), output, argmax, pool_size)
     return as_input(output, input), argmax
 
@@ -81,7 +81,7 @@ def _backward(
     if grad_output.numel() == 0:
         return new_zeros(input.shape, input)
     dtype = compute_dtype(input, boxes)
-    grad_input = new_nhwc(input.shape, dtype)
+    grad_input = new_result(input.shape, dtype, input)
     native.backward(
         to_nhwc(grad_output, dtype),
         to_dense(boxes, dtype),

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pymluops._families.carafe import native
+from pymluops.torch._memory import kept_nhwc
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
@@ -21,7 +22,7 @@ from pymluops.torch._tensors import (
     memory_format,
     moved,
     new_dense,
-    new_nhwc,
+    new_result,
     new_tensor,
     new_zeros,
     require,
@@ -86,21 +87,21 @@ def _forward_in_blocks(
 ) -> Tensor:
     """Convert, compute and convert back some channels of an image at a time.
 
-    What is between the two conversions is small then: it needs less new memory, whose first touch
-    takes long, and may stay in the caches. Channels have nothing to do with each other.
+    What is between the two conversions is small then, and may stay in the caches. Channels have
+    nothing to do with each other.
     """
-    n, c, h, w = shape
+    n, c = shape[:2]
     dtype = features.dtype
     output = new_dense(shape, dtype)
-    part = new_nhwc((1, BLOCK_CHANNELS, h, w), dtype)
     for image in range(n):
         mask = to_nhwc(masks[image : image + 1], dtype)
         for first in range(0, c, BLOCK_CHANNELS):
             block = slice(image, image + 1), slice(first, first + BLOCK_CHANNELS)
             given, wanted = to_nhwc(features[block], dtype), output[block]
-            made = part if wanted.shape == part.shape else new_nhwc(wanted.shape, dtype)
+            made = kept_nhwc(wanted.shape, dtype)
             native.forward(given, mask, made, *numbers)
             moved(made, wanted)
+            del given, made  # the next block takes their memory
     return output
 
 
@@ -113,7 +114,7 @@ def _forward(
     dtype = COMPUTE_DTYPES[features.dtype]
     if group_size == 1 and _pays_in_blocks(features, shape, dtype):
         return _forward_in_blocks(features, masks, shape, (kernel_size, 1, scale_factor))
-    output = new_nhwc(shape, dtype)
+    output = new_result(shape, dtype, features)
     native.forward(
         to_nhwc(features, dtype),
         to_nhwc(masks, dtype),
@@ -145,7 +146,8 @@ def _backward(
     if grad_output.numel() == 0:
         return new_zeros(features.shape, features), new_zeros(masks.shape, masks)
     dtype = COMPUTE_DTYPES[features.dtype]
-    grad_features, grad_masks = new_nhwc(features.shape, dtype), new_nhwc(masks.shape, dtype)
+    grad_features = new_result(features.shape, dtype, features)
+    grad_masks = new_result(masks.shape, dtype, masks)
     native.backward(
         to_nhwc(features, dtype),
         to_nhwc(masks, dtype),

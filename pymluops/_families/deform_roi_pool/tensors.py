@@ -19,7 +19,7 @@ from pymluops.torch._tensors import (
     check_same_dtype,
     compute_dtype,
     new_memory,
-    new_nhwc,
+    new_result,
     new_tensor,
     new_zeros,
     of_images,
@@ -115,7 +115,7 @@ def _backward(
     if grad_output.numel() == 0 or input.numel() == 0:
         return new_zeros(input.shape, input), _new_grad_offset(offset, input).zero_()
     dtype = compute_dtype(input, rois)
-    grad_input = new_nhwc(input.shape, dtype)
+    grad_input = new_result(input.shape, dtype, input)
     grad_offset = None if offset is None else new_memory(offset.shape, dtype=dtype)
     native.backward(
         to_nhwc(grad_output, dtype),

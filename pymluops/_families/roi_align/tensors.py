@@ -20,7 +20,7 @@ from pymluops.torch._tensors import (
     check_extents,
     compute_dtype,
     new_memory,
-    new_nhwc,
+    new_result,
     new_tensor,
     new_zeros,
     of_images,
@@ -129,7 +129,7 @@ def _backward(
     if grad_output.numel() == 0:
         return new_zeros(input.shape, input)
     dtype = _compute_dtype(input, rois, pool_mode)
-    grad_input = new_nhwc(input.shape, dtype)
+    grad_input = new_result(input.shape, dtype, input)
     maximum = pool_mode == POOL_MODES["max"]
     native.backward(
         to_nhwc(grad_output, dtype),
