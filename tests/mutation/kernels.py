@@ -77,7 +77,7 @@ def kernel_files() -> list[Path]:
     """Return what is built for each instruction set: kernels, their headers, the layers below."""
     found = [*(ROOT / "c_src/vector").glob("*.h"), *(ROOT / "c_src/shared").glob("*.h")]
     found += [ROOT / "c_src/core/half.h", *(ROOT / "c_src/layout").glob("*.h")]
-    found.append(ROOT / "c_src/layout/convert.c")
+    found += [ROOT / "c_src/layout" / name for name in ("convert.c", "in_place.c")]
     lists = [*(ROOT / "c_src/families").glob("*/family.cmake")]
     for path in [*lists, *(ROOT / "c_src/shared").glob("*/shared.cmake")]:
         listed = re.search(r"set\(kernels\s+([^)]*)\)", path.read_text())
