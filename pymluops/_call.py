@@ -41,19 +41,18 @@ _BYTE = np.dtype(np.uint8)
 
 
 @lru_cache(maxsize=1024)
-def _workspace_size(size_function: str, *arguments: Any) -> int:
-    """Return what a query function of the C API says, which follows from the arguments alone."""
+def workspace_size(size_function: str, *arguments: Any) -> int:
+    """Return what a query function of the C API says, which follows from the arguments alone.
+
+    Arguments are descriptors that are kept and numbers, so each query is made once.
+    """
     size = ffi.new("size_t *")
     default_handle().invoke(size_function, (*arguments, size))
     return int(size[0])
 
 
-def workspace_for(size_function: str, *arguments: Any) -> tuple[CData, int]:
-    """Return working memory of the size that a query function of the C API gives.
-
-    Arguments are descriptors that are kept and numbers, so each query is made once.
-    """
-    size = _workspace_size(size_function, *arguments)
+def workspace(size_function: str, size: int) -> tuple[CData, int]:
+    """Return working memory of the size that a query function has said."""
     if size == 0:
         return ffi.NULL, 0
     return pointer_to(new_array(size_function, "workspace", (size,), _BYTE)), size
@@ -113,11 +112,11 @@ class Call(Arguments):
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
         """Return working memory of the size that a query function of the C API gives."""
         try:
-            workspace, size = workspace_for(size_function, *arguments)
+            size = workspace_size(size_function, *arguments)
         except MluOpError as error:
             raise self._renamed(error) from None
         self._has_workspace = size > 0
-        return workspace, size
+        return workspace(size_function, size)
 
     def parameters(self, make: Callable[..., CData], *values: Any) -> CData:
         """Return what `make` makes of values: the descriptor of an operator's parameters."""
