@@ -32,7 +32,7 @@ def _descriptor(form: Form) -> CData:
 
 @lru_cache(maxsize=1024)
 def _prepared(
-    name: str, form: Form, inputs: int, *kinds: tuple[torch.dtype, torch.Size] | None
+    name: str, form: Form, inputs: int, dtype: torch.dtype, *shapes: torch.Size | None
 ) -> tuple[list[Any], int]:
     """Return the arguments for such tensors, None for pointers; and the size of the workspace.
 
@@ -40,17 +40,17 @@ def _prepared(
     workspace and its size, and the same of the outputs.
     """
     made = _descriptor(form)
-    tensors = [_tensor_descriptor(kind) for kind in kinds]
+    tensors = [_tensor_descriptor(dtype, shape) for shape in shapes]
     size = workspace_size(_size_function(name), made, *tensors)
     pairs: list[tuple[CData | None, None]] = [(each, None) for each in tensors]
     pairs.insert(inputs, (None, None))
     return [made, *itertools.chain.from_iterable(pairs)], size
 
 
-def _tensor_descriptor(kind: tuple[torch.dtype, torch.Size] | None) -> CData:
-    if kind is None:
+def _tensor_descriptor(dtype: torch.dtype, shape: torch.Size | None) -> CData:
+    if shape is None:
         return ffi.NULL
-    return nhwc_descriptor(*kind) if len(kind[1]) == 4 else array_descriptor(*kind)
+    return (nhwc_descriptor if len(shape) == 4 else array_descriptor)(dtype, shape)
 
 
 def _size_function(name: str) -> str:
@@ -61,14 +61,22 @@ def _size_function(name: str) -> str:
 _SIZE_NAMES = {"DCNBackwardData": "DCNBakcwardData"}
 
 
-def _run(name: str, form: Form, inputs: list[Tensor | None], outputs: list[Tensor | None]) -> None:
+def _run(
+    name: str,
+    form: Form,
+    dtype: torch.dtype,
+    inputs: list[Tensor | None],
+    outputs: list[Tensor | None],
+) -> None:
     """Call a function with NHWC tensors, contiguous ones of one dim, and None."""
-    kinds = [None if each is None else (each.dtype, each.shape) for each in (*inputs, *outputs)]
-    known, size = _prepared(name, form, len(inputs), *kinds)
+    tensors = inputs + outputs
+    shapes = [None if each is None else each.shape for each in tensors]
+    known, size = _prepared(name, form, len(inputs), dtype, *shapes)
     arguments, room = known.copy(), 1 + 2 * len(inputs)
-    arguments[2:room:2] = map(pointer, inputs)
+    pointers = [pointer(each) for each in tensors]
+    arguments[2:room:2] = pointers[: len(inputs)]
     arguments[room : room + 2] = workspace(name, size)
-    arguments[room + 3 :: 2] = map(pointer, outputs)
+    arguments[room + 3 :: 2] = pointers[len(inputs) :]
     call(f"mluOp{name}", *arguments)
 
 
@@ -103,7 +111,7 @@ def forward(
         tensors = (input, offset, weight, mask, bias)
         pixels(output).copy_(_in_double(reference.deform_conv_forward, form, *tensors))
         return
-    _run("DCNForward", form, [input, offset, mask, weight, bias], [output])
+    _run("DCNForward", form, input.dtype, [input, offset, mask, weight, bias], [output])
 
 
 def backward_data(
@@ -130,7 +138,7 @@ def backward_data(
             if grad is not None:
                 pixels(grad).copy_(result)
         return
-    _run("DCNBackwardData", form, [input, offset, mask, weight, grad_output], [*grads])
+    _run("DCNBackwardData", form, input.dtype, [input, offset, mask, weight, grad_output], [*grads])
 
 
 def backward_weight(
@@ -157,4 +165,10 @@ def backward_weight(
         if grad_bias is not None:
             grad_bias.copy_(made[1])
         return
-    _run("DCNBackwardWeight", form, [input, offset, mask, grad_output], [grad_weight, grad_bias])
+    _run(
+        "DCNBackwardWeight",
+        form,
+        input.dtype,
+        [input, offset, mask, grad_output],
+        [grad_weight, grad_bias],
+    )
