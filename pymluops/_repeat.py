@@ -49,13 +49,15 @@ def repeatable(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if not (_read(args, key, arrays) and _read(kwargs.values(), key, arrays)):
             return function(*args, **kwargs)
         known = _known(tuple(key))
-        if known:
+        if known and known[0] is not None:
             again: _R = _repeat(known[0], arrays, kwargs.get("handle"))
             return again
+        if known or len({*map(id, arrays)}) < len(arrays):
+            return function(*args, **kwargs)
         outer, recording.runs = recording.runs, []
         try:
             result = function(*args, **kwargs)
-            known += _plans(recording.runs, arrays, result)
+            known.append(_plan(recording.runs, arrays, result))
         finally:
             recording.runs = outer
         return result
@@ -64,8 +66,8 @@ def repeatable(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 @lru_cache(maxsize=1024)
-def _known(key: tuple[Any, ...]) -> list[_Plan]:
-    """Return where the plan for such calls is, or will be."""
+def _known(key: tuple[Any, ...]) -> list[_Plan | None]:
+    """Return where the plan for such calls is or will be; None if they cannot be repeated."""
     return []
 
 
@@ -104,10 +106,10 @@ def _repeat(plan: _Plan, arrays: list[Array], handle: Any) -> Any:
     return results if plan.is_tuple else results[0]
 
 
-def _plans(runs: list[Run], arrays: list[Array], result: Any) -> list[_Plan]:
+def _plan(runs: list[Run], arrays: list[Array], result: Any) -> _Plan | None:
     """Return the plan of what has been done: one call of C, with each array as it is, once."""
     if len(runs) != 1 or not runs[0].call.is_plain:
-        return []
+        return None
     call, given, arguments = runs[0]
     indices = {id(array): index for index, array in enumerate(arrays)}
     made: list[tuple[str, tuple[int, ...], np.dtype[Any]]] = []
@@ -128,7 +130,7 @@ def _plans(runs: list[Run], arrays: list[Array], result: Any) -> list[_Plan]:
     results = result if is_tuple else (result,)
     returned = [None if each is None else indices.get(id(each), -1) for each in results]
     if sorted(index for _, index in pointers) != list(range(len(arrays) + len(made))):
-        return []
+        return None
     if -1 in returned:
-        return []
-    return [_Plan(call.function, call.names, arguments, pointers, made, returned, is_tuple)]
+        return None
+    return _Plan(call.function, call.names, arguments, pointers, made, returned, is_tuple)
