@@ -104,7 +104,7 @@ class Arguments:
     def __init__(self, function: str, layout: Layout) -> None:
         self.function = function
         self._layout = int(layout)
-        self._outputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
         self._leader: Tensor | None = None  # the first array of floats: others have its dtype
         self._single: bool | None = None  # whether an image came without the dim of images
         self._unready = False  # whether C cannot read every input where it is
@@ -258,7 +258,7 @@ class Arguments:
             tensor.result = given
         elif single:
             tensor.result = array[0]
-        self._outputs.append(tensor)
+        self.outputs.append(tensor)
         return tensor
 
     def several(self, names: tuple[str, ...], given: Any) -> tuple[Any, ...]:

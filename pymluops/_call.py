@@ -7,11 +7,14 @@ tensors of its own, use the last step too. Only C checks shapes and values; Pyth
 what cannot be passed to C.
 """
 
+from __future__ import annotations
+
 import math
 import re
+import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,19 +41,18 @@ _BYTE = np.dtype(np.uint8)
 
 
 @lru_cache(maxsize=1024)
-def _workspace_size(size_function: str, *arguments: Any) -> int:
-    """Return what a query function of the C API says, which follows from the arguments alone."""
+def workspace_size(size_function: str, *arguments: Any) -> int:
+    """Return what a query function of the C API says, which follows from the arguments alone.
+
+    Arguments are descriptors that are kept and numbers, so each query is made once.
+    """
     size = ffi.new("size_t *")
     default_handle().invoke(size_function, (*arguments, size))
     return int(size[0])
 
 
-def workspace_for(size_function: str, *arguments: Any) -> tuple[CData, int]:
-    """Return working memory of the size that a query function of the C API gives.
-
-    Arguments are descriptors that are kept and numbers, so each query is made once.
-    """
-    size = _workspace_size(size_function, *arguments)
+def workspace(size_function: str, size: int) -> tuple[CData, int]:
+    """Return working memory of the size that a query function has said."""
     if size == 0:
         return ffi.NULL, 0
     return pointer_to(new_array(size_function, "workspace", (size,), _BYTE)), size
@@ -62,6 +64,22 @@ def renamed(error: MluOpError, function: str, names: dict[str, str]) -> MluOpErr
     for c_name, name in names.items():
         message = re.sub(rf"\b{c_name}\b", name, message)
     return type(error)(error.status, function, message)
+
+
+class Run(NamedTuple):
+    """A call that C has accepted: what it was given, and what that is in C."""
+
+    call: Call
+    given: tuple[Any, ...]
+    arguments: list[Any]
+
+
+class _Recording(threading.local):
+    runs: list[Run] | None = None
+
+
+#: Where the calls of this thread are noted, if somebody wants to know.
+recording = _Recording()
 
 
 class Call(Arguments):
@@ -88,14 +106,17 @@ class Call(Arguments):
     ) -> None:
         super().__init__(function, layout)
         self._handle = resolve(function, handle)
-        self._names = names or {}
+        self.names = names or {}
+        self._has_workspace = False
 
     def workspace(self, size_function: str, *arguments: Any) -> tuple[CData, int]:
         """Return working memory of the size that a query function of the C API gives."""
         try:
-            return workspace_for(size_function, *arguments)
+            size = workspace_size(size_function, *arguments)
         except MluOpError as error:
             raise self._renamed(error) from None
+        self._has_workspace = size > 0
+        return workspace(size_function, size)
 
     def parameters(self, make: Callable[..., CData], *values: Any) -> CData:
         """Return what `make` makes of values: the descriptor of an operator's parameters."""
@@ -105,7 +126,7 @@ class Call(Arguments):
             raise self._renamed(error) from None
 
     def _renamed(self, error: MluOpError) -> MluOpError:
-        return renamed(error, self.function, self._names)
+        return renamed(error, self.function, self.names)
 
     def run(self, *arguments: Any) -> None:
         """Call the C function; a tensor stands for its descriptor and its pointer."""
@@ -126,10 +147,17 @@ class Call(Arguments):
             message = f"[{self.function}] {self._too_large}: 2**31 elements or more"
             raise NotSupportedError(Status.NOT_SUPPORTED, self.function, message)
         self.finish()
+        if recording.runs is not None:
+            recording.runs.append(Run(self, arguments, flat))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether arrays are passed as they are, and nothing else is written."""
+        return not (self._unready or self._empty_input or self._has_workspace)
 
     def finish(self) -> None:
         """Complete the results: zeros if an input is empty, float16 if C computed in float32."""
-        for tensor in self._outputs:
+        for tensor in self.outputs:
             if self._empty_input:
                 # With nothing to read some functions succeed without writing.
                 tensor.array.fill(0)
@@ -152,7 +180,7 @@ class Call(Arguments):
             if too_large:
                 tensor.pointer = NOWHERE
                 continue
-            if tensor in self._outputs:
+            if tensor in self.outputs:
                 tensor.narrow = tensor.array
                 tensor.array = new_array(self.function, tensor.name, tensor.shape, tensor.dtype)
             else:

@@ -167,8 +167,8 @@ static bool check_objects(struct mluop_call *call, const struct mluop_rule *rule
     if (rule->check == CHECK_SET && !parameters->is_set) {
       return fail(status, mluop_fail(rule->status, call->api, "%s has not been set", object->name));
     }
-    for (int s = 0; rule->check == CHECK_OBJECT && s < MLUOP_MAX_SCALARS; s++) {
-      if (parameters->scalars[s].name != NULL) mluop_add_scalar(call, parameters->scalars[s]);
+    if (rule->check == CHECK_OBJECT) {
+      mluop_add_scalars(call, parameters->scalars, MLUOP_MAX_SCALARS);
     }
   }
   return true;
@@ -195,11 +195,11 @@ static size_t reach(const struct mluOpTensorStruct *desc) {
 
 /* Sizes are sane here: CHECK_ELEMENTS and a check of strides have gone before. */
 static bool check_overlap(const struct mluop_call *call, const struct mluop_rule *rule,
-                          mluOpStatus_t *status) {
+                          unsigned tensors, mluOpStatus_t *status) {
   struct bytes all[MLUOP_MAX_TENSORS + MLUOP_MAX_OBJECTS + 1];
   int count = 0;
   unsigned outputs = 0;
-  for (unsigned left = present(call); left != 0; left &= left - 1) {
+  for (unsigned left = tensors; left != 0; left &= left - 1) {
     const struct mluop_tensor *tensor = &call->tensors[__builtin_ctz(left)];
     if (tensor->output) outputs |= 1u << count;
     all[count++] = (struct bytes){tensor->name, (uintptr_t)tensor->data, reach(tensor->desc)};
@@ -255,7 +255,7 @@ static bool check_rule(struct mluop_call *call, const struct mluop_rule *rule, u
     case CHECK_WORKSPACE:
       return check_workspace(call, rule, status);
     case CHECK_OVERLAP:
-      if (!check_overlap(call, rule, status)) return false;
+      if (!check_overlap(call, rule, tensors, status)) return false;
       accept(call);
       return true;
     case CHECK_FUNCTION:

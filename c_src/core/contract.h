@@ -149,11 +149,16 @@ static inline struct mluop_scalar mluop_real(const char *name, double value) {
 /* NULL is an array of zeros: an object of the same name tells. */
 struct mluop_scalar mluop_integers(const char *name, const int *array, int count);
 
-void mluop_add_scalar(struct mluop_call *call, struct mluop_scalar scalar);
+/* Those of an array with names. */
+void mluop_add_scalars(struct mluop_call *call, const struct mluop_scalar *scalars, int count);
 
-/* False if the call has no such number. The name ends with its text or before a '*' or a space;
-   that of an array has an index. */
-bool mluop_find_integer(const struct mluop_call *call, const char *name, int64_t *value);
+static inline void mluop_add_scalar(struct mluop_call *call, struct mluop_scalar scalar) {
+  mluop_add_scalars(call, &scalar, 1);
+}
+
+/* Returns where the name ends, NULL if the call has no such number. The name ends with its text or
+   before a '*', a '|' or a space; that of an array has an index of one digit: pad[0]. */
+const char *mluop_find_integer(const struct mluop_call *call, const char *name, int64_t *value);
 
 /* The number, or the numbers, of a scalar that the call has. */
 int64_t mluop_integer_of(const struct mluop_call *call, const char *name);

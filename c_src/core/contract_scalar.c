@@ -13,10 +13,12 @@ struct mluop_scalar mluop_integers(const char *name, const int *array, int count
   return scalar;
 }
 
-void mluop_add_scalar(struct mluop_call *call, struct mluop_scalar scalar) {
-  int i = 0;
-  while (i < MLUOP_MAX_SCALARS && call->scalars[i].name != NULL) i++;
-  if (i < MLUOP_MAX_SCALARS) call->scalars[i] = scalar;
+void mluop_add_scalars(struct mluop_call *call, const struct mluop_scalar *scalars, int count) {
+  int at = 0;
+  while (at < MLUOP_MAX_SCALARS && call->scalars[at].name != NULL) at++;
+  for (int i = 0; i < count && scalars[i].name != NULL && at < MLUOP_MAX_SCALARS; i++) {
+    call->scalars[at++] = scalars[i];
+  }
 }
 
 static int64_t integer_at(const struct mluop_scalar *scalar, int64_t i) {
@@ -40,14 +42,15 @@ static const struct mluop_scalar *find(const struct mluop_call *call, const char
   return NULL;
 }
 
-bool mluop_find_integer(const struct mluop_call *call, const char *name, int64_t *value) {
+const char *mluop_find_integer(const struct mluop_call *call, const char *name, int64_t *value) {
   const char *rest;
   const struct mluop_scalar *scalar = find(call, name, &rest);
-  if (scalar == NULL) return false;
-  const int index = *rest == '[' ? rest[1] - '0' : 0;
-  if (index >= scalar->count) return false;
+  if (scalar == NULL) return NULL;
+  const bool has_index = *rest == '[';
+  const int index = has_index ? rest[1] - '0' : 0;
+  if (index >= scalar->count) return NULL;
   *value = integer_at(scalar, index);
-  return true;
+  return has_index ? rest + 3 : rest;
 }
 
 int64_t mluop_integer_of(const struct mluop_call *call, const char *name) {

@@ -30,12 +30,11 @@ static bool ends_factor(char c) { return c == '\0' || c == ' ' || c == '*' || c 
 static const char *read_factor(const struct mluop_call *call, const char *word,
                                struct shape_word *product) {
   const char *end = word + 1;
-  while (!ends_factor(*end)) end++;
   if (*word >= '0' && *word <= '9') {
-    int64_t number = 0;
-    for (; word < end; word++) number = number * 10 + (*word - '0');
+    int64_t number = *word - '0';
+    for (; !ends_factor(*end); end++) number = number * 10 + (*end - '0');
     multiply(product, number);
-  } else if (end == word + 1 && *word >= 'A' && *word <= 'Z') {
+  } else if (ends_factor(*end) && *word >= 'A' && *word <= 'Z') {
     const bool is_bound = (call->letters_bound >> (*word - 'A') & 1u) != 0;
     if (product->letter == 0 || product->is_bound) {
       product->letter = *word;
@@ -43,8 +42,11 @@ static const char *read_factor(const struct mluop_call *call, const char *word,
     }
     if (is_bound) multiply(product, mluop_extent(call, *word));
   } else {
-    int64_t value;
-    multiply(product, mluop_find_integer(call, word, &value) ? value : -1);
+    int64_t value = -1;
+    const char *behind = mluop_find_integer(call, word, &value);
+    multiply(product, value);
+    if (behind != NULL) return behind;
+    while (!ends_factor(*end)) end++;
   }
   return end;
 }
@@ -134,17 +136,28 @@ static bool divides(int64_t divisor, int64_t extent) {
   return divisor == 1 || (divisor > 0 && extent % divisor == 0);
 }
 
+static void bind(struct mluop_call *call, int tensor, int letter, int64_t value) {
+  call->letters[letter] = value;
+  call->letters_bound |= 1u << letter;
+  call->letters_from[letter] = (int8_t)(tensor + 1);
+}
+
 /* Compares an extent with a product, or takes the letter from it that is not bound yet. */
 static bool fits(struct mluop_call *call, int tensor, const struct shape_word *product,
                  int64_t extent) {
   if (product->overflow || !divides(product->divisor, extent)) return false;
   if (product->letter == 0 || product->is_bound) return extent == product->known;
   if (!divides(product->known, extent)) return false;
-  const int letter = product->letter - 'A';
-  call->letters[letter] = extent / product->known;
-  call->letters_bound |= 1u << letter;
-  call->letters_from[letter] = (int8_t)(tensor + 1);
+  bind(call, tensor, product->letter - 'A', extent / product->known);
   return true;
+}
+
+/* The same for a word that is one letter, as most are: true only then. */
+static bool fits_letter(struct mluop_call *call, int tensor, const char *word, int64_t extent) {
+  if (*word < 'A' || *word > 'Z' || (word[1] != ' ' && word[1] != '\0')) return false;
+  const int letter = *word - 'A';
+  if ((call->letters_bound >> letter & 1u) == 0) bind(call, tensor, letter, extent);
+  return call->letters[letter] == extent;
 }
 
 static bool check_shape(struct mluop_call *call, const struct mluop_rule *rule, int index,
@@ -152,12 +165,16 @@ static bool check_shape(struct mluop_call *call, const struct mluop_rule *rule, 
   const int64_t *dims = call->tensors[index].desc->dims;
   const char *word = rule->text;
   for (int dim = 0; *word != '\0'; dim++) {
-    const struct shape_word product = read_product(call, word);
-    if (!fits(call, index, &product, dims[dim])) {
-      *status = fail_extent(call, rule, index, dim, &product, word);
-      return false;
+    const char *end = word + 1;
+    if (!fits_letter(call, index, word, dims[dim])) {
+      const struct shape_word product = read_product(call, word);
+      if (!fits(call, index, &product, dims[dim])) {
+        *status = fail_extent(call, rule, index, dim, &product, word);
+        return false;
+      }
+      end = product.end;
     }
-    word = product.end + (*product.end == ' ');
+    word = end + (*end == ' ');
   }
   return true;
 }

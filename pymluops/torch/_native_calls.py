@@ -49,30 +49,30 @@ def call(function: str, *arguments: float | CData, names: dict[str, str] | None 
 
 
 @lru_cache(maxsize=1024)
-def _nhwc_descriptor(dtype: torch.dtype, shape: tuple[int, int, int, int]) -> CData:
+def nhwc_descriptor(dtype: torch.dtype, shape: tuple[int, int, int, int]) -> CData:
     n, c, h, w = shape
     return packed_descriptor((n, h, w, c), _DTYPES[dtype], int(Layout.NHWC))
 
 
 @lru_cache(maxsize=1024)
-def _nchw_descriptor(dtype: torch.dtype, shape: tuple[int, ...]) -> CData:
+def nchw_descriptor(dtype: torch.dtype, shape: tuple[int, ...]) -> CData:
     return packed_descriptor(tuple(shape), _DTYPES[dtype], int(Layout.NCHW))
 
 
 @lru_cache(maxsize=1024)
-def _array_descriptor(dtype: torch.dtype, shape: tuple[int, ...]) -> CData:
+def array_descriptor(dtype: torch.dtype, shape: tuple[int, ...]) -> CData:
     return packed_descriptor(tuple(shape), _DTYPES[dtype], int(Layout.ARRAY))
 
 
 def nhwc(tensor: Tensor) -> tuple[CData, CData]:
     """Return descriptor and pointer of a channels_last tensor."""
-    desc = _nhwc_descriptor(tensor.dtype, tensor.shape)
+    desc = nhwc_descriptor(tensor.dtype, tensor.shape)
     return desc, _cast(_VOID_P, tensor.data_ptr())
 
 
 def nchw(tensor: Tensor) -> tuple[CData, CData]:
     """Return descriptor and pointer of a contiguous tensor of images."""
-    desc = _nchw_descriptor(tensor.dtype, tensor.shape)
+    desc = nchw_descriptor(tensor.dtype, tensor.shape)
     return desc, _cast(_VOID_P, tensor.data_ptr())
 
 
@@ -109,14 +109,10 @@ def array(tensor: Tensor | None) -> tuple[CData, CData]:
     """Return descriptor and pointer of a contiguous tensor; NULL and NULL for none."""
     if tensor is None:
         return ffi.NULL, ffi.NULL
-    desc = _array_descriptor(tensor.dtype, tensor.shape)
+    desc = array_descriptor(tensor.dtype, tensor.shape)
     return desc, _cast(_VOID_P, tensor.data_ptr())
 
 
-def rows(pair: Tensor) -> tuple[tuple[CData, CData], tuple[CData, CData]]:
-    """Return the two rows of a (2, count) tensor."""
-    _, count = pair.shape
-    desc = _array_descriptor(pair.dtype, (count,))
-    first = pair.data_ptr()
-    second = first + count * pair.element_size()
-    return (desc, _cast(_VOID_P, first)), (desc, _cast(_VOID_P, second))
+def pointer(tensor: Tensor | None) -> CData:
+    """Return the pointer alone, for a descriptor that is known; NULL for no tensor."""
+    return ffi.NULL if tensor is None else _cast(_VOID_P, tensor.data_ptr())

@@ -9,13 +9,14 @@ static struct dcn_shape shape_of(const struct mluop_call *call) {
   const int *pad = mluop_integers_of(call, "pad");
   const int *stride = mluop_integers_of(call, "stride");
   const int *dilation = mluop_integers_of(call, "dilation");
+  const int64_t *output = call->tensors[OUTPUT].desc->dims;
   return (struct dcn_shape){.N = mluop_extent(call, 'N'),
                             .H = mluop_extent(call, 'H'),
                             .W = mluop_extent(call, 'W'),
                             .C = mluop_extent(call, 'C'),
-                            .ho = mluop_integer_of(call, "ho"),
-                            .wo = mluop_integer_of(call, "wo"),
-                            .co = call->tensors[OUTPUT].desc->dims[3],
+                            .ho = output[1],
+                            .wo = output[2],
+                            .co = output[3],
                             .kh = mluop_extent(call, 'I'),
                             .kw = mluop_extent(call, 'J'),
                             .pad_top = pad[0],

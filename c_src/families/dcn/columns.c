@@ -48,8 +48,11 @@ MLUOP_INLINE void sample_rows(const struct dcn_args *a, const struct dcn_samples
       const struct dcn_places *places = &b.places[number / DCN_LANES];
       const void *const from = mluop_at(map, piece->channel, is_half);
       const struct dcn_sample sample = dcn_sample_at(places, lane, from, is_half);
-      const struct dcn_sample later = dcn_sample_at(&b.places[(number + ahead) / DCN_LANES],
-                                                    (number + ahead) % DCN_LANES, from, is_half);
+      struct dcn_sample later = sample; /* few channels fetch nothing */
+      if (piece->count >= VL) {
+        later = dcn_sample_at(&b.places[(number + ahead) / DCN_LANES], (number + ahead) % DCN_LANES,
+                              from, is_half);
+      }
       sample_channels(&sample, vf_set(places->mask[lane]), piece->count, to + piece->column, &later,
                       is_half);
     }

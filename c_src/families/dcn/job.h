@@ -27,12 +27,15 @@ struct dcn_data {
 struct dcn_plan {
   int64_t width;   /* of a band of an image, but for the last one */
   int64_t step;    /* pixels: blocks are multiples of it, but for the last one of an image */
+  int64_t steps;   /* of an image */
   int64_t blocks;  /* of an image */
+  int64_t rows;    /* the pixels of a block, at most */
   int64_t depth;   /* columns of a block: a column is a channel of a tap, taps x C/groups of them */
   int64_t outputs; /* output channels of a block, of each group */
   int64_t merged;  /* groups of the convolution, so narrow that they are sampled together */
   int64_t parts;   /* backward weight: the blocks of pixels are dealt out to so many sums */
   int64_t slice;   /* backward data: the channels that one thread owns at a time */
+  int64_t slices;  /* of a group, or of merged groups */
   int64_t finish;  /* backward weight: the outputs of an item at the end */
   int64_t taps;    /* whose samples are placed at a time */
   int64_t slabs;   /* backward data: of the map, from top to bottom (their number changes no bit) */
@@ -99,22 +102,13 @@ static inline int64_t dcn_part(int64_t extent, int64_t parts, int64_t index) {
   return extent * index / parts;
 }
 
-static inline int64_t dcn_steps(const struct dcn_args *a) {
-  return dcn_blocks(a->shape.ho * a->shape.wo, a->plan.step);
-}
-
 /* Block `index` of all images. */
 static inline struct dcn_pixels dcn_pixels(const struct dcn_args *a, int64_t index) {
-  const int64_t blocks = a->plan.blocks, block = index % blocks, steps = dcn_steps(a);
+  const int64_t blocks = a->plan.blocks, block = index % blocks, steps = a->plan.steps;
   const int64_t first = dcn_part(steps, blocks, block) * a->plan.step;
   const int64_t end = dcn_part(steps, blocks, block + 1) * a->plan.step;
   return (struct dcn_pixels){index / blocks, first,
                              dcn_least(end, a->shape.ho * a->shape.wo) - first};
-}
-
-/* Of a block, at most. */
-static inline int64_t dcn_rows(const struct dcn_args *a) {
-  return dcn_blocks(dcn_steps(a), a->plan.blocks) * a->plan.step;
 }
 
 /* A pixel of a block. */
@@ -237,7 +231,7 @@ static inline struct dcn_samples dcn_samples(const struct dcn_args *a, int64_t c
                                              struct mluop_arena *arena) {
   const int64_t samples = dcn_most_samples(a, a->plan.taps, channels);
   struct dcn_samples b = {.piece_count = 0};
-  b.places = mluop_take(arena, dcn_blocks(dcn_rows(a) * samples, DCN_LANES), sizeof(*b.places));
+  b.places = mluop_take(arena, dcn_blocks(a->plan.rows * samples, DCN_LANES), sizeof(*b.places));
   b.pieces = mluop_take(arena, samples, sizeof(*b.pieces));
   return b;
 }
@@ -252,8 +246,8 @@ struct dcn_block_memory {
 static inline struct dcn_block_memory dcn_block_memory(const struct dcn_args *a,
                                                        struct mluop_arena *arena) {
   struct dcn_block_memory m;
-  m.outputs = mluop_take(arena, dcn_rows(a) * a->plan.merged * a->plan.outputs, sizeof(float));
-  m.matrix = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.outputs = mluop_take(arena, a->plan.rows * a->plan.merged * a->plan.outputs, sizeof(float));
+  m.matrix = mluop_take(arena, dcn_whole_rows(a->plan.rows) * PRODUCT_STRIDE, sizeof(float));
   m.samples = dcn_samples(a, dcn_block_channels(a), arena);
   return m;
 }
@@ -271,11 +265,11 @@ static inline struct dcn_data_memory dcn_data_memory(const struct dcn_args *a,
                                                      struct mluop_arena *arena) {
   const int64_t columns = a->plan.taps * a->plan.slice;
   struct dcn_data_memory m;
-  m.columns = mluop_take(arena, dcn_rows(a) * columns, sizeof(float));
-  m.grads = mluop_take(arena, dcn_whole_rows(dcn_rows(a)) * PRODUCT_STRIDE, sizeof(float));
+  m.columns = mluop_take(arena, a->plan.rows * columns, sizeof(float));
+  m.grads = mluop_take(arena, dcn_whole_rows(a->plan.rows) * PRODUCT_STRIDE, sizeof(float));
   m.samples = dcn_samples(a, a->plan.slice, arena);
   m.nowhere = mluop_take(arena, a->plan.slice, sizeof(float));
-  m.chosen = mluop_take(arena, dcn_rows(a), sizeof(int32_t));
+  m.chosen = mluop_take(arena, a->plan.rows, sizeof(int32_t));
   return m;
 }
 

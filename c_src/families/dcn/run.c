@@ -67,10 +67,11 @@ static void cut_pixels(const struct dcn_shape *s, int64_t rows, int64_t threads,
                        struct dcn_plan *plan) {
   plan->width = mluop_div_up(s->wo, mluop_div_up(s->wo, mluop_min(rows, MOST_WIDTH)));
   plan->step = mluop_min(rows, PRODUCT_WHOLE_ROWS);
-  const int64_t steps = mluop_div_up(s->ho * s->wo, plan->step);
-  const int64_t least = s->N * mluop_div_up(steps, rows / plan->step);
+  plan->steps = mluop_div_up(s->ho * s->wo, plan->step);
+  const int64_t least = s->N * mluop_div_up(plan->steps, rows / plan->step);
   plan->blocks = mluop_div_up(mluop_div_up(least, threads) * threads, s->N);
-  plan->blocks = mluop_min(plan->blocks, steps);
+  plan->blocks = mluop_min(plan->blocks, plan->steps);
+  plan->rows = mluop_div_up(plan->steps, plan->blocks) * plan->step;
 }
 
 /* ---------------------------------------------------------------------------------- forward */
@@ -96,7 +97,7 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   struct mluop_job job = {.kernel = dcn_forward[handle->isa],
                           .args = args,
                           .count = s->N * args->plan.blocks * blocks,
-                          .grain = mluop_grain(cost_of(dcn_rows(args) * columns *
+                          .grain = mluop_grain(cost_of(args->plan.rows * columns *
                                                        args->plan.merged * args->plan.outputs)),
                           .schedule = MLUOP_STEAL,
                           .scratch_bytes = arena.used};
@@ -123,6 +124,7 @@ static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   plan->merged = merged_groups(s);
   plan->slice =
       plan->merged > 1 ? dcn_block_channels(args) : mluop_min(dcn_group_channels(s), SLICE);
+  plan->slices = mluop_div_up(dcn_block_channels(args), plan->slice);
   plan->taps = mluop_max(1, mluop_min(dcn_taps(s), COLUMN_FLOATS / (BACKWARD_ROWS * plan->slice)));
   const int64_t rows =
       mluop_min(rows_of(BACKWARD_ROWS, dcn_most_samples(args, plan->taps, plan->slice)),
@@ -132,7 +134,7 @@ static void plan_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   plan->wave_images = mluop_min(s->N, threads);
   const int64_t slabs = mluop_div_up(threads, plan->wave_images * dcn_slices(args));
   plan->slabs = mluop_max(1, mluop_min(slabs, s->H / SLAB_ROWS));
-  const int64_t bytes = partial_bytes(args, dcn_rows(args));
+  const int64_t bytes = partial_bytes(args, args->plan.rows);
   const int64_t band = mluop_div_up(plan->blocks, mluop_div_up(s->wo, plan->width));
   const int64_t room = mluop_max(1, PARTIAL_BYTES / bytes);
   plan->stretch = mluop_div_up(band, mluop_div_up(band, room));
@@ -145,7 +147,7 @@ static void take_shared(struct dcn_args *args, struct mluop_arena *arena) {
   const struct dcn_shape *s = &args->shape;
   const int64_t blocks = args->plan.wave_images * args->plan.wave_blocks;
   args->filter = mluop_take(arena, 1, packed_bytes(s));
-  args->partials = mluop_take(arena, 1, (size_t)(blocks * partial_bytes(args, dcn_rows(args))));
+  args->partials = mluop_take(arena, 1, (size_t)(blocks * partial_bytes(args, args->plan.rows)));
   args->sums = s->is_half ? mluop_take(arena, s->N * s->H * s->W * s->C, sizeof(float))
                           : args->data.grad_input;
 }
@@ -168,7 +170,8 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const struct dcn_plan *plan = &args->plan;
   const int64_t outputs = dcn_group_outputs(s), slices = dcn_slices(args);
-  const int64_t products = dcn_rows(args) * dcn_taps(s) * plan->slice * (outputs + SAMPLE_PRODUCTS);
+  const int64_t products =
+      args->plan.rows * dcn_taps(s) * plan->slice * (outputs + SAMPLE_PRODUCTS);
   struct mluop_arena arena = {NULL, 0}, shared = {NULL, 0};
   dcn_data_memory(args, &arena);
   struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
@@ -190,7 +193,7 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   struct mluop_job finish = {
       .kernel = dcn_finish_data[handle->isa],
       .args = args,
-      .grain = mluop_grain(partial_bytes(args, dcn_rows(args)) / 4 * MLUOP_NANOSECOND)};
+      .grain = mluop_grain(partial_bytes(args, args->plan.rows) / 4 * MLUOP_NANOSECOND)};
   mluop_parallel_for(handle, &pack);
   while (next_wave(args, &args->wave)) {
     job.count = args->wave.images * plan->slabs * slices;

@@ -13,16 +13,12 @@ struct dcn_slice {
   int64_t first, channels; /* of all */
 };
 
-static inline int64_t dcn_slices_of_group(const struct dcn_args *a) {
-  return dcn_blocks(dcn_block_channels(a), a->plan.slice);
-}
-
 static inline int64_t dcn_slices(const struct dcn_args *a) {
-  return a->shape.groups / a->plan.merged * dcn_slices_of_group(a);
+  return a->shape.groups / a->plan.merged * a->plan.slices;
 }
 
 static inline struct dcn_slice dcn_slice(const struct dcn_args *a, int64_t index) {
-  const int64_t slices = dcn_slices_of_group(a), channels = dcn_block_channels(a);
+  const int64_t slices = a->plan.slices, channels = dcn_block_channels(a);
   const int64_t first = index % slices * a->plan.slice;
   return (struct dcn_slice){index, index / slices * channels + first,
                             dcn_least(a->plan.slice, channels - first)};
@@ -38,7 +34,7 @@ static inline struct dcn_slice dcn_slice_in(const struct dcn_args *a, const stru
 /* The slice of a channel. */
 static inline int64_t dcn_slice_of(const struct dcn_args *a, int64_t channel) {
   const int64_t channels = dcn_block_channels(a);
-  return channel / channels * dcn_slices_of_group(a) + channel % channels / a->plan.slice;
+  return channel / channels * a->plan.slices + channel % channels / a->plan.slice;
 }
 
 /* The block of pixels that a slice has its turn with. Every other slice begins in the middle of
@@ -82,7 +78,7 @@ static inline float *dcn_partials(const struct dcn_args *a, int64_t image, int64
   const struct dcn_wave *wave = &a->wave;
   const int64_t row = (image - wave->image) * dcn_pairs(a) + pair;
   const int64_t at = row * (wave->end - wave->begin) + block - wave->begin;
-  return a->partials + at * dcn_rows(a) * dcn_taps(&a->shape) * 3;
+  return a->partials + at * a->plan.rows * dcn_taps(&a->shape) * 3;
 }
 
 #endif /* MLUOP_FAMILIES_DCN_SLICES_H_ */

@@ -9,12 +9,14 @@ import numpy as np
 
 from pymluops._call import Call
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import INT32, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 _INT32 = np.dtype(np.int32)
 
 
+@repeatable
 def border_align_forward(
     input: ArrayLike,
     boxes: ArrayLike,
@@ -81,6 +83,7 @@ def border_align_forward(
     return y.result, argmax.result
 
 
+@repeatable
 def border_align_backward(
     grad_output: ArrayLike,
     boxes: ArrayLike,

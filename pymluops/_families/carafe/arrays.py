@@ -8,10 +8,12 @@ from typing import SupportsIndex
 from pymluops._call import Call
 from pymluops._descriptor import object_descriptor
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import CData, Layout
 
 
+@repeatable
 def carafe_forward(
     input: ArrayLike,
     mask: ArrayLike,
@@ -82,6 +84,7 @@ def carafe_forward(
     return y.result
 
 
+@repeatable
 def carafe_backward(
     input: ArrayLike,
     mask: ArrayLike,

@@ -9,10 +9,12 @@ from pymluops._arguments import Sizes
 from pymluops._call import ABSENT, Call
 from pymluops._families.dcn.form import Form, descriptors, optional
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 
+@repeatable
 def deform_conv_forward(
     input: ArrayLike,
     offset: ArrayLike,
@@ -108,6 +110,7 @@ def deform_conv_forward(
     return y.result
 
 
+@repeatable
 def deform_conv_backward_data(
     input: ArrayLike,
     offset: ArrayLike,
@@ -193,6 +196,7 @@ def deform_conv_backward_data(
     return dx.result, dmoves.result, None if dscale is ABSENT else dscale.result
 
 
+@repeatable
 def deform_conv_backward_weight(
     input: ArrayLike,
     offset: ArrayLike,

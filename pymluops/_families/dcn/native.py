@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pymluops._call import workspace_for
+from pymluops._call import workspace, workspace_size
 from pymluops._families.dcn import reference
 from pymluops._families.dcn.form import descriptor
+from pymluops.capi import ffi
 from pymluops.torch._double import in_double, is_double, pixels
-from pymluops.torch._native_calls import array, call, nhwc
+from pymluops.torch._native_calls import array_descriptor, call, nhwc_descriptor, pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import torch
     from torch import Tensor
 
     from pymluops._families.dcn.shapes import Form
@@ -26,20 +30,54 @@ def _descriptor(form: Form) -> CData:
     return descriptor(pad, form.stride, form.dilation, form.deform_groups, form.groups, step)
 
 
-def _run(name: str, form: Form, inputs: list[CData], outputs: list[CData]) -> None:
-    """Call a function with descriptors and pointers in turn, working memory between them."""
+@lru_cache(maxsize=1024)
+def _prepared(
+    name: str, form: Form, inputs: int, dtype: torch.dtype, *shapes: torch.Size | None
+) -> tuple[list[Any], int]:
+    """Return the arguments for such tensors, None for pointers; and the size of the workspace.
+
+    Arguments are the descriptor of the form, those and the pointers of the inputs in turn, the
+    workspace and its size, and the same of the outputs.
+    """
     made = _descriptor(form)
-    size_function = f"mluOpGet{_SIZE_NAMES.get(name, name)}WorkspaceSize"
-    room = workspace_for(size_function, made, *inputs[::2], *outputs[::2])
-    call(f"mluOp{name}", made, *inputs, *room, *outputs)
+    tensors = [_tensor_descriptor(dtype, shape) for shape in shapes]
+    size = workspace_size(_size_function(name), made, *tensors)
+    pairs: list[tuple[CData | None, None]] = [(each, None) for each in tensors]
+    pairs.insert(inputs, (None, None))
+    return [made, *itertools.chain.from_iterable(pairs)], size
+
+
+def _tensor_descriptor(dtype: torch.dtype, shape: torch.Size | None) -> CData:
+    if shape is None:
+        return ffi.NULL
+    return (nhwc_descriptor if len(shape) == 4 else array_descriptor)(dtype, shape)
+
+
+def _size_function(name: str) -> str:
+    return f"mluOpGet{_SIZE_NAMES.get(name, name)}WorkspaceSize"
 
 
 #: Where the name in the header is spelled otherwise.
 _SIZE_NAMES = {"DCNBackwardData": "DCNBakcwardData"}
 
 
-def _maybe(tensor: Tensor | None) -> tuple[CData, CData]:
-    return array(None) if tensor is None else nhwc(tensor)
+def _run(
+    name: str,
+    form: Form,
+    dtype: torch.dtype,
+    inputs: list[Tensor | None],
+    outputs: list[Tensor | None],
+) -> None:
+    """Call a function with NHWC tensors, contiguous ones of one dim, and None."""
+    tensors = inputs + outputs
+    shapes = [None if each is None else each.shape for each in tensors]
+    known, size = _prepared(name, form, len(inputs), dtype, *shapes)
+    arguments, room = known.copy(), 1 + 2 * len(inputs)
+    pointers = [pointer(each) for each in tensors]
+    arguments[2:room:2] = pointers[: len(inputs)]
+    arguments[room : room + 2] = workspace(name, size)
+    arguments[room + 3 :: 2] = pointers[len(inputs) :]
+    call(f"mluOp{name}", *arguments)
 
 
 def _in_double(
@@ -73,8 +111,7 @@ def forward(
         tensors = (input, offset, weight, mask, bias)
         pixels(output).copy_(_in_double(reference.deform_conv_forward, form, *tensors))
         return
-    inputs = [*nhwc(input), *nhwc(offset), *_maybe(mask), *nhwc(weight), *array(bias)]
-    _run("DCNForward", form, inputs, [*nhwc(output)])
+    _run("DCNForward", form, input.dtype, [input, offset, mask, weight, bias], [output])
 
 
 def backward_data(
@@ -101,8 +138,7 @@ def backward_data(
             if grad is not None:
                 pixels(grad).copy_(result)
         return
-    inputs = [*nhwc(input), *nhwc(offset), *_maybe(mask), *nhwc(weight), *nhwc(grad_output)]
-    _run("DCNBackwardData", form, inputs, [*nhwc(grads[0]), *nhwc(grads[1]), *_maybe(grads[2])])
+    _run("DCNBackwardData", form, input.dtype, [input, offset, mask, weight, grad_output], [*grads])
 
 
 def backward_weight(
@@ -129,5 +165,10 @@ def backward_weight(
         if grad_bias is not None:
             grad_bias.copy_(made[1])
         return
-    inputs = [*nhwc(input), *nhwc(offset), *_maybe(mask), *nhwc(grad_output)]
-    _run("DCNBackwardWeight", form, inputs, [*nhwc(grad_weight), *array(grad_bias)])
+    _run(
+        "DCNBackwardWeight",
+        form,
+        input.dtype,
+        [input, offset, mask, grad_output],
+        [grad_weight, grad_bias],
+    )

@@ -27,6 +27,7 @@ class Form(NamedTuple):
     deform_groups: int
 
 
+@lru_cache(maxsize=256)
 def output_size(op: str, input: Spec, weight: Spec, form: Form) -> tuple[int, int, int, int]:
     """Return the shape of the result, of tensors with four dims each."""
     for name, values, least in (
@@ -64,7 +65,7 @@ def output_shape(
     check_dims(op, "input", input, "N, C, H, W")
     check_dims(op, "weight", weight, "out_channels, C / groups, kernel_h, kernel_w")
     check_same_dtype(op, "weight", weight, "input", input)
-    n, out_c, out_h, out_w = output_size(op, input, weight, form)
+    n, out_c, out_h, out_w = output_size.__wrapped__(op, input, weight, form)
     channels, groups, deform_groups = input[0][1], form.groups, form.deform_groups
     kernel_h, kernel_w = weight[0][2:]
     for has, count, name, divisor in (

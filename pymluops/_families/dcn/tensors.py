@@ -257,10 +257,17 @@ def modulated_deform_conv2d(
     """
     op = "modulated_deform_conv2d"
     form = _pairs(op, stride, padding, dilation, groups, deform_groups)
-    for name, given in (("input", input), ("offset", offset), ("mask", mask), ("weight", weight)):
-        check_tensor(op, name, given)
-    if input.dim() == weight.dim() == offset.dim() == mask.dim() == 4:
-        size = output_size(op, spec(input), spec(weight), form)[2:]
+    try:
+        are_maps = input.dim() == weight.dim() == offset.dim() == mask.dim() == 4
+    except AttributeError:
+        for name, given in (("input", input), ("offset", offset), ("mask", mask)):
+            check_tensor(op, name, given)
+        check_tensor(op, "weight", weight)
+        raise
+    if are_maps:
+        of_graph = torch.compiler.is_compiling() or torch.jit.is_tracing()  # sizes may be symbols
+        size_of = output_size.__wrapped__ if of_graph else output_size
+        size = size_of(op, spec(input), spec(weight), form)[2:]
         taps = deform_groups * weight.shape[2] * weight.shape[3]
         offset, mask = front(offset, 2 * taps, size), front(mask, taps, size)
     result: Tensor = _deform_conv2d(input, offset, mask, weight, bias, *form)

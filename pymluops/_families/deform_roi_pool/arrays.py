@@ -10,10 +10,12 @@ import numpy as np
 from pymluops._arguments import Size
 from pymluops._call import ABSENT, Call, Tensor
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import Layout
 
 
+@repeatable
 def deform_roi_pool_forward(
     input: ArrayLike,
     rois: ArrayLike,
@@ -102,6 +104,7 @@ def deform_roi_pool_forward(
     return y.result
 
 
+@repeatable
 def deform_roi_pool_backward(
     grad_output: ArrayLike,
     input: ArrayLike,

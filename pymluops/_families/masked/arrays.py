@@ -11,10 +11,12 @@ from pymluops._arguments import Size
 from pymluops._call import Call
 from pymluops._families.masked.positions import Positions, as_mask, check_mask, rows_and_columns
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import INT32, Array, ArrayLike, Output, after_writing
 from pymluops.capi import Layout
 
 
+@repeatable
 def masked_im2col_forward(
     feature: ArrayLike,
     mask_h_idx: Positions,
@@ -109,6 +111,7 @@ def masked_im2col_forward(
     return col.result
 
 
+@repeatable
 def masked_col2im_forward(
     col: ArrayLike,
     mask_h_idx: Positions,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows at chosen positions as columns, and columns put at their positions, in PyTorch.
 
-Positions are (2, count): rows and columns of the map, in any integer dtype.
+Positions of the operators are (2, count): rows and columns of the map, in any integer dtype.
 """
 
 from __future__ import annotations
@@ -10,19 +10,39 @@ import torch
 from torch import Tensor
 
 from pymluops._families.masked import native
+from pymluops._families.masked.native import Positions
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import new_memory, to_dense, wide_dtype
 
 
 def im2col(
-    image: Tensor, positions: Tensor, kernel_h: int, kernel_w: int, pad_h: int, pad_w: int
+    image: Tensor, positions: Positions, kernel: tuple[int, int], pad: tuple[int, int]
 ) -> Tensor:
     """Return the windows of a (1, C, H, W) image: a column of (C, *kernel) values for each."""
     dtype = wide_dtype(image)
-    columns = _im2col_fake(image, positions, kernel_h, kernel_w)
-    places = to_dense(positions, torch.int32)
-    native.im2col(to_dense(image, dtype), places, columns, (kernel_h, kernel_w), (pad_h, pad_w))
+    shape = (image.shape[1] * kernel[0] * kernel[1], positions.shape[1])
+    columns = new_memory(shape, dtype=dtype)
+    native.im2col(to_dense(image, dtype), positions, columns, kernel, pad)
     return columns
+
+
+def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Tensor:
+    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere."""
+    dtype = wide_dtype(columns)
+    image = new_memory((1, columns.shape[0], height, width), dtype=dtype)
+    native.col2im(to_dense(columns, dtype), positions, image)
+    return image
+
+
+def _as_positions(positions: Tensor) -> Positions:
+    made: Positions = to_dense(positions, torch.int32).numpy()
+    return made
+
+
+def _im2col(
+    image: Tensor, positions: Tensor, kernel_h: int, kernel_w: int, pad_h: int, pad_w: int
+) -> Tensor:
+    return im2col(image, _as_positions(positions), (kernel_h, kernel_w), (pad_h, pad_w))
 
 
 def _im2col_fake(
@@ -32,12 +52,8 @@ def _im2col_fake(
     return new_memory(shape, dtype=wide_dtype(image), device=image.device)
 
 
-def col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
-    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere."""
-    image = _col2im_fake(columns, positions, height, width)
-    places = to_dense(positions, torch.int32)
-    native.col2im(to_dense(columns, image.dtype), places, image)
-    return image
+def _col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
+    return col2im(columns, _as_positions(positions), height, width)
 
 
 def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
@@ -48,11 +64,11 @@ def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) ->
 masked_im2col = define(
     "masked_im2col(Tensor image, Tensor positions, int kernel_h, int kernel_w, int pad_h, "
     "int pad_w) -> Tensor",
-    kernel=im2col,
+    kernel=_im2col,
     fake=_im2col_fake,
 )
 masked_col2im = define(
     "masked_col2im(Tensor columns, Tensor positions, int height, int width) -> Tensor",
-    kernel=col2im,
+    kernel=_col2im,
     fake=_col2im_fake,
 )

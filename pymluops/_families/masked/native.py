@@ -1,39 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C functions of masked im2col and col2im on torch tensors."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from pymluops._call import workspace_for
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pymluops._arguments import pointer_to
+from pymluops._call import workspace, workspace_size
 from pymluops._families.masked import reference
 from pymluops.torch._double import in_double, is_double
-from pymluops.torch._native_calls import array, call, nchw, rows
+from pymluops.torch._native_calls import array_descriptor, call, nchw_descriptor, pointer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pymluops.capi import CData
+
+#: Rows and columns of positions, (2, count) and contiguous.
+Positions: TypeAlias = npt.NDArray[np.int32]
+
+
+@lru_cache(maxsize=1024)
+def _prepared(
+    name: str, dtype: torch.dtype, image: torch.Size, column: torch.Size, *numbers: int
+) -> tuple[CData, CData, CData, int]:
+    """Return descriptors of an image, positions and columns; and the size of the workspace."""
+    im, col = nchw_descriptor(dtype, image), array_descriptor(dtype, column)
+    at = array_descriptor(torch.int32, column[1:])
+    first, last = (im, col) if numbers else (col, im)
+    size = workspace_size(f"mluOpGet{name}WorkspaceSize", first, at, at, *numbers, last)
+    return im, at, col, size
+
+
+def _rows(positions: Positions) -> tuple[CData, CData]:
+    rows = pointer_to(positions)
+    return rows, rows + positions.nbytes // 2
 
 
 def im2col(
     features: Tensor,
-    positions: Tensor,
+    positions: Positions,
     data_col: Tensor,
     kernel_size: tuple[int, int],
     padding: tuple[int, int],
 ) -> None:
-    """Call it with NCHW features and with int32 positions, one row of each coordinate."""
+    """Call it with contiguous features and columns."""
     if is_double(features):
-        given = (features, *positions, *kernel_size, *padding)
+        given: tuple[Any, ...] = (features, *positions, *kernel_size, *padding)
         data_col.copy_(in_double(reference.masked_im2col_forward, *given))
         return
-    x, (at_h, at_w), col = nchw(features), rows(positions), array(data_col)
-    descriptors = (x[0], at_h[0], at_w[0], *kernel_size, col[0])
-    room = workspace_for("mluOpGetMaskedIm2colForwardWorkspaceSize", *descriptors)
-    call("mluOpMaskedIm2colForward", *x, *at_h, *at_w, *kernel_size, *padding, *room, *col)
+    name = "MaskedIm2colForward"
+    kinds = (features.dtype, features.shape, data_col.shape)
+    im, at, col, size = _prepared(name, *kinds, *kernel_size)
+    h, w = _rows(positions)
+    x, y, room = pointer(features), pointer(data_col), workspace(name, size)
+    call(f"mluOp{name}", im, x, at, h, at, w, *kernel_size, *padding, *room, col, y)
 
 
-def col2im(col: Tensor, positions: Tensor, image: Tensor) -> None:
-    """Call it with an NCHW image and positions as above; what no column names becomes 0."""
-    if is_double(col):
-        given = (col, *positions, *image.shape[2:])
+def col2im(columns: Tensor, positions: Positions, image: Tensor) -> None:
+    """Call it with contiguous columns and image; what no column names becomes 0."""
+    if is_double(columns):
+        given = (columns, *positions, *image.shape[2:])
         image.copy_(in_double(reference.masked_col2im_forward, *given))
         return
-    x, (at_h, at_w), im = array(col), rows(positions), nchw(image)
-    descriptors = (x[0], at_h[0], at_w[0], im[0])
-    workspace, size = workspace_for("mluOpGetMaskedCol2imForwardWorkspaceSize", *descriptors)
-    call("mluOpMaskedCol2imForward", *x, *at_h, *at_w, size, workspace, *im)
+    name = "MaskedCol2imForward"
+    im, at, col, size = _prepared(name, columns.dtype, image.shape, columns.shape)
+    h, w = _rows(positions)
+    x, y, (memory, size) = pointer(columns), pointer(image), workspace(name, size)
+    call(f"mluOp{name}", col, x, at, h, at, w, size, memory, im, y)

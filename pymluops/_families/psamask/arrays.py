@@ -8,6 +8,7 @@ from typing import Literal, SupportsIndex, TypeAlias
 from pymluops._arguments import Size
 from pymluops._call import Call
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import FLOAT, Array, ArrayLike, Output
 from pymluops.capi import Layout
 
@@ -15,6 +16,7 @@ PsaType: TypeAlias = Literal["collect", "distribute", 0, 1]
 _TYPES = {"collect": 0, "distribute": 1}
 
 
+@repeatable
 def psamask_forward(
     x: ArrayLike,
     *,
@@ -78,6 +80,7 @@ def psamask_forward(
     return y.result
 
 
+@repeatable
 def psamask_backward(
     dy: ArrayLike,
     *,

@@ -9,6 +9,7 @@ from pymluops._arguments import Size
 from pymluops._call import ABSENT, Call, Tensor
 from pymluops._descriptor import object_descriptor
 from pymluops._handle import Handle
+from pymluops._repeat import repeatable
 from pymluops._tensor import Array, ArrayLike, Output
 from pymluops.capi import Layout
 
@@ -49,6 +50,7 @@ def roi_align_forward(
     out: tuple[Output | None, Output | None, Output | None] | None = None,
     handle: Handle | None = None,
 ) -> tuple[Array, Array, Array]: ...
+@repeatable
 def roi_align_forward(
     input: ArrayLike,
     rois: ArrayLike,
@@ -142,6 +144,7 @@ def roi_align_forward(
     return tuple(result.result for result in results)
 
 
+@repeatable
 def roi_align_backward(
     grad_output: ArrayLike,
     rois: ArrayLike,
