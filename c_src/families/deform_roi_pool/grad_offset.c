@@ -50,25 +50,21 @@ MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a, int
   for (int64_t window = 0; window < windows.count; window++) {
     if (!window_taps(a, item, &windows, window, 1, taps)) continue;
     int64_t c = 0;
-    for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
-      add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
+    MLUOP_UNROLL
+    for (int count = VECTORS; count > 0; count /= 2) {
+      for (; c + count * VL <= a->shape.C; c += count * VL) {
+        add_slopes(a, taps, c, count, VL, is_half, &slopes);
+      }
     }
-    for (; c + VL <= a->shape.C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
     if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
   }
   return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
-/* The sums over the blocks of a bin, in their order. */
-static struct roi_pool_slopes sum_blocks(const struct roi_pool_args *a, int64_t item,
-                                         int64_t count) {
-  const struct roi_pool_slopes *slopes = a->memory.slopes + item * ROI_POOL_SLOPES;
-  struct roi_pool_slopes sum = slopes[0];
-  for (int64_t i = 1; i < count; i++) {
-    sum.x += slopes[i].x;
-    sum.y += slopes[i].y;
-  }
-  return sum;
+/* The sums over the blocks of a bin. */
+static struct roi_pool_slopes sum_blocks(const struct roi_pool_slopes *slopes) {
+  return (struct roi_pool_slopes){(slopes[0].x + slopes[1].x) + (slopes[2].x + slopes[3].x),
+                                  (slopes[0].y + slopes[1].y) + (slopes[2].y + slopes[3].y)};
 }
 
 /* A bin without samples has the gradient 0, also if its RoI is infinite. */
@@ -84,9 +80,8 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
   struct roi_pool_bin_taps taps = {.row = scratch};
   for (int64_t item = begin; item < end; item++) {
     struct roi_pool_slopes slopes;
-    const struct block_range blocks = blocks_of(a, item);
-    if (keeps_slopes(a, &blocks)) {
-      slopes = sum_blocks(a, item, blocks.down * blocks.across);
+    if (keeps_slopes(a, item)) {
+      slopes = sum_blocks(a->memory.slopes + item * ROI_POOL_SLOPES);
     } else {
       if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
       slopes = a->shape.is_half ? whole_bin(a, item, &taps, 1) : whole_bin(a, item, &taps, 0);

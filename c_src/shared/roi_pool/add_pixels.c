@@ -153,18 +153,15 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *bl
 
 MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct roi_block *block,
                                struct roi_pool_group *group, int want_slopes, int is_half) {
-  struct channels channels = {0, VL, VECTORS, want_slopes};
-  for (; channels.first + VECTORS * VL <= a->shape.C; channels.first += VECTORS * VL) {
-    sum_pixels(a, block, group, channels, is_half);
-  }
-  channels.count = 4;
-  for (; channels.first + 4 * VL <= a->shape.C; channels.first += 4 * VL) {
-    sum_pixels(a, block, group, channels, is_half);
+  struct channels channels = {0, VL, 1, want_slopes};
+  MLUOP_UNROLL
+  for (int count = VECTORS; count > 0; count /= 2) {
+    channels.count = count;
+    for (; channels.first + count * VL <= a->shape.C; channels.first += count * VL) {
+      sum_pixels(a, block, group, channels, is_half);
+    }
   }
   channels.count = 1;
-  for (; channels.first + VL <= a->shape.C; channels.first += VL) {
-    sum_pixels(a, block, group, channels, is_half);
-  }
   channels.part = a->shape.C - channels.first;
   if (channels.part > 0) sum_pixels(a, block, group, channels, is_half);
 }
@@ -175,10 +172,8 @@ static void store_slopes(const struct roi_pool_args *a, const struct roi_block *
   const int64_t col = block->cols.begin >> a->blocks.shift_w;
   for (int64_t b = 0; b < group->bin_count; b++) {
     const int64_t item = group->bins[b].item;
-    const struct block_range blocks = blocks_of(a, item);
-    if (!keeps_slopes(a, &blocks)) continue;
-    const int64_t number = (row - blocks.top) * blocks.across + col - blocks.left;
-    a->memory.slopes[item * ROI_POOL_SLOPES + number] = (struct roi_pool_slopes){
+    if (!keeps_slopes(a, item)) continue;
+    a->memory.slopes[item * ROI_POOL_SLOPES + (row % 2 * 2 + col % 2)] = (struct roi_pool_slopes){
         vf_sum(vf_load(group->slopes[b][0])), vf_sum(vf_load(group->slopes[b][1]))};
   }
 }
@@ -208,17 +203,12 @@ void MLUOP_VARIANT(roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_
   const struct roi_pool_args *a = vargs;
   struct roi_pool_group *group = (void *)((char *)scratch + a->blocks.buffer_bytes);
   group->bin_count = group->contribution_count = group->tap_count = 0;
-  uint32_t list[LISTED_BINS];
   struct roi_block block;
   for (int64_t number = begin; number < end; number++) {
     start_block(a, number, scratch, &block);
-    int count;
-    for (int64_t next = 0; (count = list_bins(a, &block, &next, list)) > 0;) {
-      for (int i = 0; i < count; i++) {
-        if (!has_room(group, &block)) sum_group(a, &block, group);
-        take_bin(a, &block, group, list[i]);
-        prefetch_gradient(a, list[i]);
-      }
+    for (int64_t item; (item = next_bin(a, &block)) >= 0;) {
+      if (!has_room(group, &block)) sum_group(a, &block, group);
+      take_bin(a, &block, group, item);
     }
     if (group->bin_count > 0) sum_group(a, &block, group);
     store_block(a, &block);

@@ -62,8 +62,8 @@ struct roi_pool_blocks {
 };
 
 /* What a bin has from the pixels of a block for the gradient of its offset: sums over the channels
-   of gradient times slope. There is room for so many blocks; larger bins are left to grad_offset.
- */
+   of gradient times slope. There is room for two blocks in each direction; larger bins are left to
+   grad_offset. */
 enum { ROI_POOL_SLOPES = 4 };
 struct roi_pool_slopes {
   float x, y;
@@ -134,8 +134,8 @@ struct roi_pool_memory {
       keys; /* by index: the bucket of a bin, then its place in `bins`; NULL if that is the index */
   uint32_t *bucket_starts;
   struct roi_pool_box *boxes; /* of `bins` */
-  struct roi_pool_box *runs;  /* of each `run` of them that follow each other */
-  int64_t run;
+  struct roi_pool_box *runs;  /* of each 2^run_shift of them that follow each other */
+  int run_shift;
   struct roi_pool_slopes *slopes; /* [bins][ROI_POOL_SLOPES]; NULL if all are left to grad_offset */
   void *work;                     /* of the threads, work_stride bytes each */
   size_t work_stride;

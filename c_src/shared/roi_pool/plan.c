@@ -16,8 +16,8 @@ enum { STRIP_ROWS = 16 };
 /* Below so many bins their order does not matter. */
 enum { FEW_BINS = 1024 };
 
-/* A box is looked at for so many bins at least, and a block looks at so many boxes at most. */
-enum { RUN_BINS = 64, MAX_RUNS = 4096 };
+/* A run has 2^RUN_SHIFT bins at least. There are so many runs at most: each block looks at all. */
+enum { RUN_SHIFT = 6, MAX_RUNS = 4096 };
 
 /* Maps that would have few blocks are cut into more, but not into smaller ones than these. */
 enum { MIN_BLOCKS = 8, LEAST_BLOCK_FLOATS = 1 << 12 };
@@ -90,6 +90,10 @@ static void cut_blocks(struct roi_pool_args *args) {
 
 /* ------------------------------------------------------------------------------- memory */
 
+static int64_t count_runs(const struct roi_pool_args *args) {
+  return ((roi_pool_bins(args) - 1) >> args->memory.run_shift) + 1;
+}
+
 static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena *arena) {
   const int64_t bins = roi_pool_bins(args);
   struct roi_pool_memory *memory = &args->memory;
@@ -104,9 +108,10 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
     work += 2 * ROI_POOL_WINDOW_TAPS * sizeof(struct roi_pool_tap);
     work += 2 * (size_t)args->shape.C * sizeof(float);
   } else {
-    memory->run = mluop_max(RUN_BINS, mluop_div_up(bins, MAX_RUNS));
+    memory->run_shift = RUN_SHIFT;
+    while (bins >> memory->run_shift > MAX_RUNS) memory->run_shift++;
     memory->boxes = mluop_take(arena, bins, sizeof(*memory->boxes));
-    memory->runs = mluop_take(arena, mluop_div_up(bins, memory->run), sizeof(*memory->runs));
+    memory->runs = mluop_take(arena, count_runs(args), sizeof(*memory->runs));
     if (args->data.offset != NULL && args->shape.C >= SMALL_CHANNELS) {
       memory->slopes = mluop_take(arena, bins * ROI_POOL_SLOPES, sizeof(*memory->slopes));
     }
@@ -294,8 +299,8 @@ void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
                                mluop_kernel *kernel) {
   const struct mluop_job runs = {.kernel = roi_pool_runs[mluop_isa_for_run(handle, 1)],
                                  .args = args,
-                                 .count = mluop_div_up(roi_pool_bins(args), args->memory.run),
-                                 .grain = grain_of(args->memory.run),
+                                 .count = count_runs(args),
+                                 .grain = grain_of(1 << args->memory.run_shift),
                                  .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &runs);
   struct mluop_job job = job_of_blocks(handle, args);
