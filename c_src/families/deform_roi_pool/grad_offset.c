@@ -18,8 +18,7 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
     const int64_t at = taps->pooled + c + k * VL;
-    g[k] = part == VL ? vf_load_as(a->data.grad_output, at, is_half)
-                      : vf_load_part_as(a->data.grad_output, at, part, is_half);
+    g[k] = load_channels(a->data.grad_output, at, part, is_half);
   }
   for (int64_t i = 0; i < taps->rows; i++) {
     const int64_t row = taps->image + taps->row[i].at * a->shape.W;
@@ -29,8 +28,7 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
       vf sum[4];
       for (int k = 0; k < 4; k++) sum[k] = vf_set(0.0f);
       for (int k = 0; k < count; k++) {
-        const vf value = part == VL ? vf_load_as(a->data.input, pixel + k * VL, is_half)
-                                    : vf_load_part_as(a->data.input, pixel, part, is_half);
+        const vf value = load_channels(a->data.input, pixel + k * VL, part, is_half);
         sum[k % 4] = vf_fma(g[k], value, sum[k % 4]);
       }
       const vf product = (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -46,9 +44,9 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
 MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a, int64_t item,
                                               struct roi_pool_bin_taps *taps, int is_half) {
   struct slope_sums slopes = {vf_set(0.0f), vf_set(0.0f)};
-  const struct windows windows = windows_of(a, item);
-  for (int64_t window = 0; window < windows.count; window++) {
-    if (!window_taps(a, item, &windows, window, 1, taps)) continue;
+  taps->windows = 1;
+  for (int64_t window = 0; window < taps->windows; window++) {
+    if (!window_taps(a, item, window, 1, taps)) continue;
     int64_t c = 0;
     MLUOP_UNROLL
     for (int count = VECTORS; count > 0; count /= 2) {

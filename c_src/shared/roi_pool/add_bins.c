@@ -14,9 +14,7 @@ MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct roi_bl
   vf gradient[VECTORS];
   MLUOP_UNROLL
   for (int k = 0; k < count; k++) {
-    gradient[k] = part == VL
-                      ? vf_load_as(a->data.grad_output, taps->pooled + c + k * VL, is_half)
-                      : vf_load_part_as(a->data.grad_output, taps->pooled + c, part, is_half);
+    gradient[k] = load_channels(a->data.grad_output, taps->pooled + c + k * VL, part, is_half);
   }
   float *sums = block->sums - block->cols.begin * block->stride + c;
   for (int64_t i = 0; i < taps->rows; i++) {

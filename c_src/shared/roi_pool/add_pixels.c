@@ -79,11 +79,6 @@ struct channels {
   int count, want_slopes;
 };
 
-/* Vector k of some channels, or the only one of `part`. */
-MLUOP_INLINE vf load_channels(const char *from, int k, int64_t part, int is_half) {
-  return part == VL ? vf_load_as(from, k * VL, is_half) : vf_load_part_as(from, 0, part, is_half);
-}
-
 /* Adds the contributions [begin, end) to a pixel: summed apart, so that the rounding of a sum does
    not grow with the number of bins. A gradient is loaded once for the sum and the slopes; without
    these the map is not read. */
@@ -96,7 +91,7 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_po
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
     sum[k] = vf_set(0.0f);
-    if (channels.want_slopes) value[k] = load_channels(pixel, k, channels.part, is_half);
+    if (channels.want_slopes) value[k] = load_channels(pixel, k * VL, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
     const struct roi_pool_contribution *contribution = &group->contributions[i];
@@ -105,7 +100,7 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_po
     vf dot[2] = {vf_set(0.0f), vf_set(0.0f)};
     MLUOP_UNROLL
     for (int k = 0; k < channels.count; k++) {
-      const vf g = vf_opaque(load_channels(gradient, k, channels.part, is_half));
+      const vf g = vf_opaque(load_channels(gradient, k * VL, channels.part, is_half));
       sum[k] = vf_fma(weight, g, sum[k]);
       if (channels.want_slopes) dot[k % 2] = vf_fma(g, value[k], dot[k % 2]);
     }

@@ -118,9 +118,10 @@ void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
 
 static struct roi_pool_box box_of(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
                                   const struct roi_pool_bin *bin) {
-  const struct range rows = reach(bin->y, roi->bin_h, a->shape.H);
-  const struct range cols = reach(bin->x, roi->bin_w, a->shape.W);
+  const struct axes axes = axes_of(a, bin);
+  const struct range rows = reach(&axes.y), cols = reach(&axes.x);
   const int64_t first = roi->image * a->shape.H;
+  if (rows.end == 0 || cols.end == 0) return (struct roi_pool_box){INT32_MAX, 0, INT32_MAX, 0};
   return (struct roi_pool_box){(int32_t)(first + rows.begin), (int32_t)(first + rows.end),
                                (int32_t)cols.begin, (int32_t)cols.end};
 }

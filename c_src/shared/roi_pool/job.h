@@ -87,9 +87,10 @@ struct roi_pool_contribution {
 struct roi_pool_bin_taps {
   struct roi_pool_tap *row, *col;
   int64_t rows, cols;
-  int64_t item;   /* its place in `bins` */
-  int64_t pooled; /* its first element in output or grad_output */
-  int64_t image;  /* the first pixel of its image */
+  int64_t item;    /* its place in `bins` */
+  int64_t windows; /* of the bin */
+  int64_t pooled;  /* its first element in output or grad_output */
+  int64_t image;   /* the first pixel of its image */
 };
 
 struct roi_pool_group {
@@ -123,7 +124,7 @@ struct roi_pool_plan {
   size_t own_bytes;  /* kernels of the caller need so much memory for each thread, */
   int own_blocks;    /* and so many times the memory of a block */
   int stream;        /* a float result is written past the caches */
-  int prefetch_rows; /* bins need the whole of a large map: forward prefetches its rows */
+  int prefetch_rows; /* the map does not come from the caches either */
   double bin_pixels; /* that a bin reads, on average and roughly */
 };
 

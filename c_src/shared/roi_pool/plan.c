@@ -22,15 +22,14 @@ enum { RUN_SHIFT = 6, MAX_RUNS = 4096 };
 /* Maps that would have few blocks are cut into more, but not into smaller ones than these. */
 enum { MIN_BLOCKS = 8, LEAST_BLOCK_FLOATS = 1 << 12 };
 
-/* The rows of a map so many times as large as the caches are prefetched, for bins of few pixels.
-   With many, most come from the caches, and prefetching costs what it saves. */
-enum { LARGE_MAP = 4, MANY_PIXELS = 24 };
-
 /* So many bins for each pixel of the map are too many to round their sum each time. */
 enum { TOO_MANY_BINS = 256 };
 
 /* Of so few channels a contribution to a pixel costs less than to sort it. */
 enum { SMALL_CHANNELS = 128 };
+
+/* Of fewer channels than that, those that fill no vector of 16 floats matter most. */
+enum { FEW_CHANNELS = 64 };
 
 /* Costs, in nanoseconds: of a bin, of its place in the order, and of a thousand floats. */
 enum { BIN_COST = 60, PLACE_COST = 8, FLOATS_COST = 40 };
@@ -159,10 +158,8 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   double pixels = bins + (contributions < map ? contributions : map);
   if (args->data.grad_input != NULL) pixels += map;
   const int64_t bytes = (int64_t)pixels * pixel_bytes(args);
-  args->plan.stream = mluop_exceeds_caches(handle, bytes) && !args->shape.is_half;
-  args->plan.prefetch_rows = args->data.output != NULL && args->memory.keys != NULL &&
-                             args->plan.bin_pixels < MANY_PIXELS && contributions > 2.0 * map &&
-                             mluop_exceeds_caches(handle, bytes / LARGE_MAP);
+  args->plan.prefetch_rows = mluop_exceeds_caches(handle, bytes);
+  args->plan.stream = args->plan.prefetch_rows && !args->shape.is_half;
 }
 
 /* --------------------------------------------------------------------------------- RoIs */
@@ -228,6 +225,11 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 
 /* ---------------------------------------------------------------------------------- jobs */
 
+/* Kernels for up to 8 channels suit 17 to 24 as well: two vectors and a part of one. */
+static int64_t run_of(const struct roi_pool_args *args) {
+  return args->shape.C < FEW_CHANNELS ? args->shape.C % 16 : args->shape.C;
+}
+
 /* Items may differ by any factor, and blocks by the bins that crowd together on them: the grains
    are small, if there is work for two. */
 static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args *args,
@@ -240,7 +242,7 @@ static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args 
                             .count = count,
                             .grain = grain,
                             .schedule = MLUOP_STEAL,
-                            .run = args->shape.C,
+                            .run = run_of(args),
                             .unit = mluop_unit(cost * MLUOP_NANOSECOND),
                             .scratch = args->memory.work,
                             .scratch_stride = args->memory.work_stride};
@@ -256,11 +258,7 @@ void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *a
                              mluop_kernel *const *kernel) {
   struct mluop_job job = job_of(handle, args, roi_pool_bins(args), bin_cost(args));
   if (kernel == NULL) kernel = roi_pool_forward;
-  job.kernel = kernel[mluop_isa_for_run(handle, args->shape.C)];
-  /* Prefetching begins anew with each grain. */
-  if (args->plan.prefetch_rows) {
-    job.grain = mluop_max(job.grain, job.count / (3 * (int64_t)mluop_num_threads(handle)));
-  }
+  job.kernel = kernel[mluop_isa_for_run(handle, job.run)];
   mluop_parallel_for(handle, &job);
 }
 
@@ -296,7 +294,7 @@ static const struct mluop_way ways[] = {
     {"general", NULL, NULL, plan_by_bin, roi_pool_add_bins}};
 
 void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
-                               mluop_kernel *kernel) {
+                               mluop_kernel *const *kernel) {
   const struct mluop_job runs = {.kernel = roi_pool_runs[mluop_isa_for_run(handle, 1)],
                                  .args = args,
                                  .count = count_runs(args),
@@ -304,7 +302,10 @@ void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
                                  .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &runs);
   struct mluop_job job = job_of_blocks(handle, args);
-  job.kernel = kernel;
-  if (kernel == NULL) mluop_plan(handle, "roi_pool_backward", ways, args, &job);
+  if (kernel == NULL) {
+    mluop_plan(handle, "roi_pool_backward", ways, args, &job);
+  } else {
+    job.kernel = kernel[mluop_isa_for_run(handle, job.run)];
+  }
   mluop_parallel_for(handle, &job);
 }
