@@ -28,9 +28,6 @@ enum { TOO_MANY_BINS = 256 };
 /* Of so few channels a contribution to a pixel costs less than to sort it. */
 enum { SMALL_CHANNELS = 128 };
 
-/* Of fewer channels than that, those that fill no vector of 16 floats matter most. */
-enum { FEW_CHANNELS = 64 };
-
 /* Costs, in nanoseconds: of a bin, of its place in the order, and of a thousand floats. */
 enum { BIN_COST = 60, PLACE_COST = 8, FLOATS_COST = 40 };
 
@@ -121,15 +118,6 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
   memory->work = mluop_take(arena, threads, memory->work_stride);
 }
 
-/* The bytes of scratch memory that a call needs. */
-static size_t plan(mluOpHandle_t handle, struct roi_pool_args *args) {
-  cut_buckets(args);
-  cut_blocks(args);
-  struct mluop_arena arena = {NULL, 0};
-  lay_out(args, mluop_num_threads(handle), &arena);
-  return arena.used;
-}
-
 /* -------------------------------------------------------------------------------- caches */
 
 /* The pixels that samples of a bin touch along one axis, roughly. */
@@ -214,7 +202,11 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
                          call->tensors[rois].name, row, (double)image, args->shape.N - 1);
     return false;
   }
-  void *scratch = mluop_scratch(call->handle, plan(call->handle, args));
+  cut_buckets(args);
+  cut_blocks(args);
+  struct mluop_arena arena = {NULL, 0};
+  lay_out(args, mluop_num_threads(call->handle), &arena);
+  void *scratch = mluop_scratch(call->handle, arena.used);
   if (scratch == NULL) {
     *status = mluop_no_scratch(call);
     return false;
@@ -225,9 +217,9 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 
 /* ---------------------------------------------------------------------------------- jobs */
 
-/* Kernels for up to 8 channels suit 17 to 24 as well: two vectors and a part of one. */
+/* Which kernel is faster: of few channels, those that do not fill a vector of 16 decide. */
 static int64_t run_of(const struct roi_pool_args *args) {
-  return args->shape.C < FEW_CHANNELS ? args->shape.C % 16 : args->shape.C;
+  return args->shape.C < 64 ? args->shape.C % 16 : args->shape.C;
 }
 
 /* Items may differ by any factor, and blocks by the bins that crowd together on them: the grains
@@ -301,11 +293,8 @@ void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
                                  .grain = grain_of(1 << args->memory.run_shift),
                                  .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &runs);
-  struct mluop_job job = job_of_blocks(handle, args);
-  if (kernel == NULL) {
-    mluop_plan(handle, "roi_pool_backward", ways, args, &job);
-  } else {
-    job.kernel = kernel[mluop_isa_for_run(handle, job.run)];
-  }
+  const struct mluop_way callers[] = {{"general", NULL, NULL, plan_by_bin, kernel}};
+  struct mluop_job job;
+  mluop_plan(handle, "roi_pool_backward", kernel == NULL ? ways : callers, args, &job);
   mluop_parallel_for(handle, &job);
 }

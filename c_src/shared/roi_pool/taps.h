@@ -11,10 +11,10 @@
 #include "shared/bilinear.h"
 #include "shared/roi_pool/bin.h"
 
-/* Up to so many samples per pixel each one is computed. Beyond, those between the same two pixels
-   are counted by binary search: exactly if they take at most so many different coordinates, and
-   otherwise at the mean of their coordinates before rounding (the roundings of so many different
-   coordinates cancel to a few 1e-7 of a weight). */
+/* Up to so many samples between the same two pixels each one is computed. More of them are counted
+   by binary search: exactly if they take at most so many different coordinates, and otherwise at
+   the mean of their coordinates before rounding (the roundings of so many different coordinates
+   cancel to a few 1e-7 of a weight). */
 enum { MANY_SAMPLES = 256 };
 
 /* Up to so many samples of an axis are merged in one loop of floats. */
@@ -121,37 +121,23 @@ static inline void add_cell(struct merger *m, const struct axis *axis, struct ra
   add_samples(m, cell.end - cell.begin, &where, at, 1.0 - frac, frac);
 }
 
-/* All samples in `samples`, which are inside, one by one or a cell at a time. */
-static inline void merge_samples(struct merger *m, const struct axis *axis, struct range samples,
-                                 int64_t cells) {
-  if (samples.end - samples.begin <= MANY_SAMPLES * cells) {
-    for (int64_t i = samples.begin; i < samples.end; i++) {
-      add_coordinate(m, 1, sample_at(axis, i), axis->extent);
-    }
-    return;
-  }
-  for (int64_t i = samples.begin; i < samples.end;) {
-    const struct range rest = {i, samples.end};
-    const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
-    if (cell.end - cell.begin > MANY_SAMPLES) {
-      add_cell(m, axis, cell);
-      i = cell.end;
-    } else {
-      for (; i < cell.end; i++) add_coordinate(m, 1, sample_at(axis, i), axis->extent);
-    }
-  }
-}
-
-/* All samples of the axis. */
+/* All samples of the axis, a cell at a time. */
 static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, struct range clip,
                                                    struct roi_pool_tap *taps) {
   const struct range samples = samples_within(axis, clip);
   if (samples.begin >= samples.end) return 0;
-  const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
-  const int64_t cells = (int64_t)last - (int64_t)first + 1;
   struct merger m = {
       .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
-  merge_samples(&m, axis, samples, cells);
+  for (int64_t i = samples.begin; i < samples.end;) {
+    const struct range rest = {i, samples.end};
+    const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
+    if (cell.end - cell.begin > MANY_SAMPLES) {
+      add_cell(&m, axis, cell);
+      i = cell.end;
+    } else {
+      for (; i < cell.end; i++) add_coordinate(&m, 1, sample_at(axis, i), axis->extent);
+    }
+  }
   move_to(&m, INT64_MAX / 2);
   return m.count;
 }
