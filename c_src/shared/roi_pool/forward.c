@@ -11,17 +11,16 @@ enum { LARGE_BIN = 256, PART_PIXELS = 128 };
 /* ----------------------------------------------------------------------------- prefetching */
 
 /* Beyond the caches, bins in the order of the map need rows that no bin has read yet. So each bin
-   prefetches some pixels below its first one. */
-enum { ROWS_BELOW = 8, PIXELS_BELOW = 6 };
+   prefetches its part of what is below. */
+enum { ROWS_BELOW = 8 };
 
 MLUOP_INLINE void prefetch_below(const struct roi_pool_args *a,
                                  const struct roi_pool_bin_taps *taps, int64_t element) {
   if (taps->cols == 0 || taps->row->at + ROWS_BELOW >= a->shape.H) return;
   const int64_t row = taps->row->at + ROWS_BELOW, col = taps->col->at;
-  const int64_t pixels = a->shape.W - col < PIXELS_BELOW ? a->shape.W - col : PIXELS_BELOW;
-  const int64_t pixel = a->shape.C * element;
+  const int64_t pixel = a->shape.C * element, rest = (a->shape.W - col) * pixel;
   const char *from = (const char *)a->data.input + (taps->image + row * a->shape.W + col) * pixel;
-  for (int64_t b = 0; b < pixels * pixel; b += 64) mluop_prefetch(from + b);
+  for (int64_t b = 0; b < rest && b < a->plan.prefetch_bytes; b += 64) mluop_prefetch(from + b);
 }
 
 /* ------------------------------------------------------------------------------------ sums */
@@ -112,7 +111,7 @@ MLUOP_INLINE void forward(const struct roi_pool_args *a, int64_t begin, int64_t 
   const int64_t head = head_of(a, is_half), element = is_half ? 2 : 4;
   for (int64_t item = begin; item < end; item++) {
     window_taps(a, item, 0, 0, &taps);
-    if (a->plan.prefetch_rows) prefetch_below(a, &taps, element);
+    if (a->plan.prefetch_bytes > 0) prefetch_below(a, &taps, element);
     const int large = taps.windows > 1 || taps.rows * taps.cols > LARGE_BIN;
     if (!large && !a->plan.stream) {
       char *out = (char *)a->data.output + taps.pooled * element;

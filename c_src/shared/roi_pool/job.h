@@ -121,11 +121,11 @@ struct roi_pool_data {
 };
 
 struct roi_pool_plan {
-  size_t own_bytes;  /* kernels of the caller need so much memory for each thread, */
-  int own_blocks;    /* and so many times the memory of a block */
-  int stream;        /* a float result is written past the caches */
-  int prefetch_rows; /* the map does not come from the caches either */
-  double bin_pixels; /* that a bin reads, on average and roughly */
+  size_t own_bytes;       /* kernels of the caller need so much memory for each thread, */
+  int own_blocks;         /* and so many times the memory of a block */
+  int stream;             /* a float result is written past the caches */
+  int64_t prefetch_bytes; /* forward, by each bin: if the map does not come from the caches */
+  double bin_pixels;      /* that a bin reads, on average and roughly */
 };
 
 struct roi_pool_memory {

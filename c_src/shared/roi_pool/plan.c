@@ -104,8 +104,7 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
     work += 2 * ROI_POOL_WINDOW_TAPS * sizeof(struct roi_pool_tap);
     work += 2 * (size_t)args->shape.C * sizeof(float);
   } else {
-    memory->run_shift = RUN_SHIFT;
-    while (bins >> memory->run_shift > MAX_RUNS) memory->run_shift++;
+    for (memory->run_shift = RUN_SHIFT; bins >> memory->run_shift > MAX_RUNS;) memory->run_shift++;
     memory->boxes = mluop_take(arena, bins, sizeof(*memory->boxes));
     memory->runs = mluop_take(arena, count_runs(args), sizeof(*memory->runs));
     if (args->data.offset != NULL && args->shape.C >= SMALL_CHANNELS) {
@@ -146,8 +145,11 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   double pixels = bins + (contributions < map ? contributions : map);
   if (args->data.grad_input != NULL) pixels += map;
   const int64_t bytes = (int64_t)pixels * pixel_bytes(args);
-  args->plan.prefetch_rows = mluop_exceeds_caches(handle, bytes);
-  args->plan.stream = args->plan.prefetch_rows && !args->shape.is_half;
+  if (!mluop_exceeds_caches(handle, bytes)) return;
+  args->plan.stream = !args->shape.is_half;
+  /* Two and a half times the part of the map that a bin has to itself. */
+  const int64_t part = (int64_t)(2.5 * map / bins * (double)pixel_bytes(args));
+  args->plan.prefetch_bytes = mluop_min(part, 6 << 10);
 }
 
 /* --------------------------------------------------------------------------------- RoIs */
@@ -193,8 +195,8 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
 
 bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_pool_args *args,
                           mluOpStatus_t *status) {
-  float image;
   args->interrupt = &call->handle->interrupt;
+  float image;
   const int64_t row = unknown_image(args, &image);
   if (row < args->shape.R) {
     *status = mluop_fail(BAD_PARAM, call->api,
@@ -255,8 +257,7 @@ void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *a
 }
 
 static struct mluop_job job_of_blocks(mluOpHandle_t handle, const struct roi_pool_args *args) {
-  const int64_t floats = map_pixels(args) * args->shape.C;
-  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + floats / 16;
+  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + map_pixels(args) * args->shape.C / 16;
   return job_of(handle, args, args->blocks.count, cost / args->blocks.count);
 }
 
@@ -276,8 +277,7 @@ static void plan_by_pixel(void *vargs, mluOpHandle_t handle, struct mluop_job *j
 
 /* Slopes are left to grad_offset. */
 static void plan_by_bin(void *vargs, mluOpHandle_t handle, struct mluop_job *job) {
-  struct roi_pool_args *args = vargs;
-  args->memory.slopes = NULL;
+  ((struct roi_pool_args *)vargs)->memory.slopes = NULL;
   *job = job_of_blocks(handle, vargs);
 }
 
