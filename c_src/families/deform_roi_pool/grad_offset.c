@@ -18,8 +18,7 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
     const int64_t at = taps->pooled + c + k * VL;
-    g[k] = part == VL ? vf_load_as(a->data.grad_output, at, is_half)
-                      : vf_load_part_as(a->data.grad_output, at, part, is_half);
+    g[k] = load_channels(a->data.grad_output, at, part, is_half);
   }
   for (int64_t i = 0; i < taps->rows; i++) {
     const int64_t row = taps->image + taps->row[i].at * a->shape.W;
@@ -29,8 +28,7 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
       vf sum[4];
       for (int k = 0; k < 4; k++) sum[k] = vf_set(0.0f);
       for (int k = 0; k < count; k++) {
-        const vf value = part == VL ? vf_load_as(a->data.input, pixel + k * VL, is_half)
-                                    : vf_load_part_as(a->data.input, pixel, part, is_half);
+        const vf value = load_channels(a->data.input, pixel + k * VL, part, is_half);
         sum[k % 4] = vf_fma(g[k], value, sum[k % 4]);
       }
       const vf product = (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -46,29 +44,25 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
 MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a, int64_t item,
                                               struct roi_pool_bin_taps *taps, int is_half) {
   struct slope_sums slopes = {vf_set(0.0f), vf_set(0.0f)};
-  const struct windows windows = windows_of(a, item);
-  for (int64_t window = 0; window < windows.count; window++) {
-    if (!window_taps(a, item, &windows, window, 1, taps)) continue;
+  taps->windows = 1;
+  for (int64_t window = 0; window < taps->windows; window++) {
+    if (!window_taps(a, item, window, 1, taps)) continue;
     int64_t c = 0;
-    for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
-      add_slopes(a, taps, c, VECTORS, VL, is_half, &slopes);
+    MLUOP_UNROLL
+    for (int count = VECTORS; count > 0; count /= 2) {
+      for (; c + count * VL <= a->shape.C; c += count * VL) {
+        add_slopes(a, taps, c, count, VL, is_half, &slopes);
+      }
     }
-    for (; c + VL <= a->shape.C; c += VL) add_slopes(a, taps, c, 1, VL, is_half, &slopes);
     if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
   }
   return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
 }
 
-/* The sums over the blocks of a bin, in their order. */
-static struct roi_pool_slopes sum_blocks(const struct roi_pool_args *a, int64_t item,
-                                         int64_t count) {
-  const struct roi_pool_slopes *slopes = a->memory.slopes + item * ROI_POOL_SLOPES;
-  struct roi_pool_slopes sum = slopes[0];
-  for (int64_t i = 1; i < count; i++) {
-    sum.x += slopes[i].x;
-    sum.y += slopes[i].y;
-  }
-  return sum;
+/* The sums over the blocks of a bin. */
+static struct roi_pool_slopes sum_blocks(const struct roi_pool_slopes *slopes) {
+  return (struct roi_pool_slopes){(slopes[0].x + slopes[1].x) + (slopes[2].x + slopes[3].x),
+                                  (slopes[0].y + slopes[1].y) + (slopes[2].y + slopes[3].y)};
 }
 
 /* A bin without samples has the gradient 0, also if its RoI is infinite. */
@@ -84,9 +78,8 @@ void MLUOP_VARIANT(deform_roi_pool_grad_offset)(const void *vargs, int64_t begin
   struct roi_pool_bin_taps taps = {.row = scratch};
   for (int64_t item = begin; item < end; item++) {
     struct roi_pool_slopes slopes;
-    const struct block_range blocks = blocks_of(a, item);
-    if (keeps_slopes(a, &blocks)) {
-      slopes = sum_blocks(a, item, blocks.down * blocks.across);
+    if (keeps_slopes(a, item)) {
+      slopes = sum_blocks(a->memory.slopes + item * ROI_POOL_SLOPES);
     } else {
       if (item + AHEAD < end) prefetch_gradient(a, item + AHEAD);
       slopes = a->shape.is_half ? whole_bin(a, item, &taps, 1) : whole_bin(a, item, &taps, 0);

@@ -202,7 +202,7 @@ static mluOpStatus_t run_backward(const struct mluop_call *call, struct roi_alig
   if (maximum) args->pool.plan.own_blocks = ROI_ALIGN_BLOCKS;
   if (mluop_roi_pool_begin(call, BOXES, &args->pool, &status)) {
     if (maximum) mluop_roi_pool_run_bins(handle, &args->pool, roi_align_reach);
-    mluop_roi_pool_run_blocks(handle, &args->pool, maximum ? roi_align_scatter[handle->isa] : NULL);
+    mluop_roi_pool_run_blocks(handle, &args->pool, maximum ? roi_align_scatter : NULL);
   }
   mluop_leave_floats(found);
   return mluop_end_call(call, status);

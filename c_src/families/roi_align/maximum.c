@@ -44,10 +44,6 @@ struct search {
 
 /* ---------------------------------------------------------------------------- comparisons */
 
-MLUOP_INLINE vf load_channels(const char *from, int64_t part, int is_half) {
-  return part == VL ? vf_load_as(from, 0, is_half) : vf_load_part_as(from, 0, part, is_half);
-}
-
 /* Compares `count` vectors of channels from c, or one of `part` channels. What is never greater,
    NaN and minus infinity, leaves minus infinity and the first sample. */
 MLUOP_INLINE void compare_vectors(const struct search *s, int64_t c, int count, int64_t part,
@@ -69,7 +65,7 @@ MLUOP_INLINE void compare_vectors(const struct search *s, int64_t c, int count, 
       vf value = vf_set(0.0f);
       for (int j = 0; j < 4; j++) {
         const char *from = candidate->pixel[j] + (c + k * VL) * element;
-        const vf product = weight[j] * load_channels(from, part, is_half);
+        const vf product = weight[j] * load_channels(from, 0, part, is_half);
         value = j == 0 ? product : (vf)(value + product);
       }
       const vm greater = vf_greater(value, best[k]);
@@ -243,8 +239,8 @@ static int has_lowest(const float *best, int64_t count) {
 static void find_maxima(struct search *s, const struct roi_pool_bin *bin) {
   const struct roi_pool_args *a = s->args;
   const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
-  const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
-  if (y.grid <= 0 || x.grid <= 0) {
+  const struct axes axes = axes_of(a, bin);
+  if (axes.y.grid <= 0 || axes.x.grid <= 0) {
     for (int64_t c = 0; c < a->shape.C; c++) {
       s->best[c] = 0.0f;
       s->x[c] = s->y[c] = -1.0f;
@@ -255,10 +251,10 @@ static void find_maxima(struct search *s, const struct roi_pool_bin *bin) {
   s->image =
       (const char *)a->data.input + roi->image * a->shape.H * a->shape.W * a->shape.C * element;
   s->exact = 0;
-  search(s, &y, &x);
+  search(s, &axes.y, &axes.x);
   if (!has_lowest(s->best, a->shape.C)) return;
   s->exact = 1;
-  search(s, &y, &x);
+  search(s, &axes.y, &axes.x);
 }
 
 /* Item: a bin, in the order of `bins`. */

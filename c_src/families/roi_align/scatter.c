@@ -14,9 +14,8 @@ enum { FEW_PIXELS = 8 };
 /* Whole numbers that are floats. */
 enum { EXACT_FLOATS = 1 << 24 };
 
-/* The sums of a block are added up after so many lists of bins: rounding does not grow with their
-   number. */
-enum { SUMMED_LISTS = 4 };
+/* The sums of a block are added up after so many bins: rounding does not grow with their number. */
+enum { SUMMED_BINS = 1024 };
 
 /* ---------------------------------------------------------------------------------- points */
 
@@ -206,9 +205,9 @@ static inline struct range common(struct range a, int64_t begin, int64_t end) {
 }
 
 MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_block *block,
-                              uint32_t entry, int is_half) {
+                              int64_t item, int is_half) {
   const struct roi_pool_args *a = &args->pool;
-  const struct roi_pool_box *box = &a->memory.boxes[entry];
+  const struct roi_pool_box *box = &a->memory.boxes[item];
   const int64_t first = block->image * a->shape.H;
   const struct range rows = common(block->rows, box->top - first, box->bottom - first);
   const struct range cols = common(block->cols, box->left, box->right);
@@ -216,7 +215,7 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_bloc
   for (int64_t row = rows.begin; row < rows.end; row++) {
     touch(block, row - block->rows.begin, touched);
   }
-  const int64_t bin = a->memory.bins[entry].index;
+  const int64_t bin = a->memory.bins[item].index;
   int64_t c = 0;
   if (rows.end - rows.begin <= FEW_PIXELS && cols.end - cols.begin <= FEW_PIXELS &&
       rows.end <= EXACT_FLOATS && cols.end <= EXACT_FLOATS &&
@@ -245,11 +244,9 @@ static void sum_up(struct roi_block *block, double *totals, int is_end) {
   }
 }
 
-static void prefetch_bin(const struct roi_align_args *args, uint32_t entry) {
-  const struct roi_pool_args *a = &args->pool;
-  const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
-  const int64_t at = a->memory.bins[entry].index * bytes;
-  prefetch_gradient(a, entry);
+static void prefetch_points(const struct roi_align_args *args, int64_t item) {
+  const int64_t bytes = args->pool.shape.C * (args->pool.shape.is_half ? 2 : 4);
+  const int64_t at = args->pool.memory.bins[item].index * bytes;
   for (int64_t b = 0; b < bytes && b < PREFETCH_GRADIENT; b += 64) {
     mluop_prefetch((const char *)args->given_argmax_x + at + b);
     mluop_prefetch((const char *)args->given_argmax_y + at + b);
@@ -263,24 +260,21 @@ void MLUOP_VARIANT(roi_align_scatter)(const void *vargs, int64_t begin, int64_t 
   const struct roi_align_args *args = vargs;
   const struct roi_pool_args *a = &args->pool;
   double *totals = (void *)((char *)scratch + a->blocks.buffer_bytes);
-  uint32_t list[LISTED_BINS];
   struct roi_block block;
   for (int64_t number = begin; number < end; number++) {
     start_block(a, number, scratch, &block);
-    int count, lists = 0;
-    for (int64_t next = 0; (count = list_bins(a, &block, &next, list)) > 0; lists++) {
-      if (lists == SUMMED_LISTS) start_totals(&block, totals);
-      if (lists > 0 && lists % SUMMED_LISTS == 0) sum_up(&block, totals, 0);
-      for (int i = 0; i < count; i++) {
-        if (i + AHEAD < count) prefetch_bin(args, list[i + AHEAD]);
-        if (a->shape.is_half) {
-          scatter_bin(args, &block, list[i], 1);
-        } else {
-          scatter_bin(args, &block, list[i], 0);
-        }
+    int64_t count = 0;
+    for (int64_t item; (item = next_bin(a, &block)) >= 0; count++) {
+      if (block.found >= 0) prefetch_points(args, block.found);
+      if (count == SUMMED_BINS) start_totals(&block, totals);
+      if (count > 0 && count % SUMMED_BINS == 0) sum_up(&block, totals, 0);
+      if (a->shape.is_half) {
+        scatter_bin(args, &block, item, 1);
+      } else {
+        scatter_bin(args, &block, item, 0);
       }
     }
-    if (lists > SUMMED_LISTS) sum_up(&block, totals, 1);
+    if (count > SUMMED_BINS) sum_up(&block, totals, 1);
     store_block(a, &block);
   }
   if (a->plan.stream) vf_stream_end();

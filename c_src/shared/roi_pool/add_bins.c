@@ -14,9 +14,7 @@ MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct roi_bl
   vf gradient[VECTORS];
   MLUOP_UNROLL
   for (int k = 0; k < count; k++) {
-    gradient[k] = part == VL
-                      ? vf_load_as(a->data.grad_output, taps->pooled + c + k * VL, is_half)
-                      : vf_load_part_as(a->data.grad_output, taps->pooled + c, part, is_half);
+    gradient[k] = load_channels(a->data.grad_output, taps->pooled + c + k * VL, part, is_half);
   }
   float *sums = block->sums - block->cols.begin * block->stride + c;
   for (int64_t i = 0; i < taps->rows; i++) {
@@ -35,11 +33,12 @@ MLUOP_INLINE void add_vectors(const struct roi_pool_args *a, const struct roi_bl
 MLUOP_INLINE void add_bin(const struct roi_pool_args *a, const struct roi_block *block,
                           const struct roi_pool_bin_taps *taps, int is_half) {
   int64_t c = 0;
-  for (; c + VECTORS * VL <= a->shape.C; c += VECTORS * VL) {
-    add_vectors(a, block, taps, c, VECTORS, VL, is_half);
+  MLUOP_UNROLL
+  for (int count = VECTORS; count > 0; count /= 2) {
+    for (; c + count * VL <= a->shape.C; c += count * VL) {
+      add_vectors(a, block, taps, c, count, VL, is_half);
+    }
   }
-  for (; c + 4 * VL <= a->shape.C; c += 4 * VL) add_vectors(a, block, taps, c, 4, VL, is_half);
-  for (; c + VL <= a->shape.C; c += VL) add_vectors(a, block, taps, c, 1, VL, is_half);
   if (c < a->shape.C) add_vectors(a, block, taps, c, 1, a->shape.C - c, is_half);
 }
 
@@ -50,21 +49,16 @@ void MLUOP_VARIANT(roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t 
   const struct roi_pool_args *a = vargs;
   struct roi_pool_group *group = (void *)((char *)scratch + a->blocks.buffer_bytes);
   struct roi_pool_bin_taps taps = {.row = group->taps};
-  uint32_t list[LISTED_BINS];
   struct roi_block block;
   for (int64_t number = begin; number < end; number++) {
     start_block(a, number, scratch, &block);
-    int count;
-    for (int64_t next = 0; (count = list_bins(a, &block, &next, list)) > 0;) {
-      for (int i = 0; i < count; i++) {
-        if (i + AHEAD < count) prefetch_gradient(a, list[i + AHEAD]);
-        if (!find_taps(a, list[i], block.rows, block.cols, 0, &taps)) continue;
-        touch_taps(&block, &taps);
-        if (a->shape.is_half) {
-          add_bin(a, &block, &taps, 1);
-        } else {
-          add_bin(a, &block, &taps, 0);
-        }
+    for (int64_t item; (item = next_bin(a, &block)) >= 0;) {
+      if (!find_taps(a, item, block.rows, block.cols, 0, &taps)) continue;
+      touch_taps(&block, &taps);
+      if (a->shape.is_half) {
+        add_bin(a, &block, &taps, 1);
+      } else {
+        add_bin(a, &block, &taps, 0);
       }
     }
     store_block(a, &block);

@@ -79,11 +79,6 @@ struct channels {
   int count, want_slopes;
 };
 
-/* Vector k of some channels, or the only one of `part`. */
-MLUOP_INLINE vf load_channels(const char *from, int k, int64_t part, int is_half) {
-  return part == VL ? vf_load_as(from, k * VL, is_half) : vf_load_part_as(from, 0, part, is_half);
-}
-
 /* Adds the contributions [begin, end) to a pixel: summed apart, so that the rounding of a sum does
    not grow with the number of bins. A gradient is loaded once for the sum and the slopes; without
    these the map is not read. */
@@ -96,7 +91,7 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_po
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
     sum[k] = vf_set(0.0f);
-    if (channels.want_slopes) value[k] = load_channels(pixel, k, channels.part, is_half);
+    if (channels.want_slopes) value[k] = load_channels(pixel, k * VL, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
     const struct roi_pool_contribution *contribution = &group->contributions[i];
@@ -105,7 +100,7 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_po
     vf dot[2] = {vf_set(0.0f), vf_set(0.0f)};
     MLUOP_UNROLL
     for (int k = 0; k < channels.count; k++) {
-      const vf g = vf_opaque(load_channels(gradient, k, channels.part, is_half));
+      const vf g = vf_opaque(load_channels(gradient, k * VL, channels.part, is_half));
       sum[k] = vf_fma(weight, g, sum[k]);
       if (channels.want_slopes) dot[k % 2] = vf_fma(g, value[k], dot[k % 2]);
     }
@@ -153,18 +148,15 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *bl
 
 MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct roi_block *block,
                                struct roi_pool_group *group, int want_slopes, int is_half) {
-  struct channels channels = {0, VL, VECTORS, want_slopes};
-  for (; channels.first + VECTORS * VL <= a->shape.C; channels.first += VECTORS * VL) {
-    sum_pixels(a, block, group, channels, is_half);
-  }
-  channels.count = 4;
-  for (; channels.first + 4 * VL <= a->shape.C; channels.first += 4 * VL) {
-    sum_pixels(a, block, group, channels, is_half);
+  struct channels channels = {0, VL, 1, want_slopes};
+  MLUOP_UNROLL
+  for (int count = VECTORS; count > 0; count /= 2) {
+    channels.count = count;
+    for (; channels.first + count * VL <= a->shape.C; channels.first += count * VL) {
+      sum_pixels(a, block, group, channels, is_half);
+    }
   }
   channels.count = 1;
-  for (; channels.first + VL <= a->shape.C; channels.first += VL) {
-    sum_pixels(a, block, group, channels, is_half);
-  }
   channels.part = a->shape.C - channels.first;
   if (channels.part > 0) sum_pixels(a, block, group, channels, is_half);
 }
@@ -175,10 +167,8 @@ static void store_slopes(const struct roi_pool_args *a, const struct roi_block *
   const int64_t col = block->cols.begin >> a->blocks.shift_w;
   for (int64_t b = 0; b < group->bin_count; b++) {
     const int64_t item = group->bins[b].item;
-    const struct block_range blocks = blocks_of(a, item);
-    if (!keeps_slopes(a, &blocks)) continue;
-    const int64_t number = (row - blocks.top) * blocks.across + col - blocks.left;
-    a->memory.slopes[item * ROI_POOL_SLOPES + number] = (struct roi_pool_slopes){
+    if (!keeps_slopes(a, item)) continue;
+    a->memory.slopes[item * ROI_POOL_SLOPES + (row % 2 * 2 + col % 2)] = (struct roi_pool_slopes){
         vf_sum(vf_load(group->slopes[b][0])), vf_sum(vf_load(group->slopes[b][1]))};
   }
 }
@@ -208,17 +198,12 @@ void MLUOP_VARIANT(roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_
   const struct roi_pool_args *a = vargs;
   struct roi_pool_group *group = (void *)((char *)scratch + a->blocks.buffer_bytes);
   group->bin_count = group->contribution_count = group->tap_count = 0;
-  uint32_t list[LISTED_BINS];
   struct roi_block block;
   for (int64_t number = begin; number < end; number++) {
     start_block(a, number, scratch, &block);
-    int count;
-    for (int64_t next = 0; (count = list_bins(a, &block, &next, list)) > 0;) {
-      for (int i = 0; i < count; i++) {
-        if (!has_room(group, &block)) sum_group(a, &block, group);
-        take_bin(a, &block, group, list[i]);
-        prefetch_gradient(a, list[i]);
-      }
+    for (int64_t item; (item = next_bin(a, &block)) >= 0;) {
+      if (!has_room(group, &block)) sum_group(a, &block, group);
+      take_bin(a, &block, group, item);
     }
     if (group->bin_count > 0) sum_group(a, &block, group);
     store_block(a, &block);

@@ -16,14 +16,14 @@ struct axis {
   int64_t grid, extent; /* samples; pixels of the map */
 };
 
-MLUOP_INLINE struct axis axis_y(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
-                                float start) {
-  return (struct axis){start, roi->bin_h, roi->grid_h, a->shape.H};
-}
+struct axes {
+  struct axis y, x;
+};
 
-MLUOP_INLINE struct axis axis_x(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
-                                float start) {
-  return (struct axis){start, roi->bin_w, roi->grid_w, a->shape.W};
+MLUOP_INLINE struct axes axes_of(const struct roi_pool_args *a, const struct roi_pool_bin *bin) {
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
+  return (struct axes){{bin->y, roi->bin_h, roi->grid_h, a->shape.H},
+                       {bin->x, roi->bin_w, roi->grid_w, a->shape.W}};
 }
 
 /* The pixel in the middle of a bin, or the one nearest to it: only for the order of the bins. */
@@ -84,17 +84,22 @@ MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range c
   return range;
 }
 
-/* The pixels of an axis that samples between `start` and `start + bin` may touch, and perhaps a few
-   more; those at the rim if there are none. A NaN counts as 0. */
-static inline struct range reach(float start, float bin, int64_t extent) {
-  const float other = start + bin, rim = (float)(extent - 1);
-  float low = other < start ? other : start, high = other < start ? start : other;
-  const float slack = 1e-6f * ((high < 0.0f ? -high : high) + (low < 0.0f ? -low : low));
-  low = low - slack > 0.0f ? low - slack : 0.0f;
-  high = high + slack > 0.0f ? high + slack : 0.0f;
-  const int64_t first = (int64_t)(low < rim ? low : rim);
-  const int64_t last = (int64_t)(high < rim ? high : rim) + 1;
-  return (struct range){first < extent ? first : extent - 1, last < extent ? last + 1 : extent};
+/* The pixels of an axis from the first one that samples touch to the last one; none if all samples
+   are outside. */
+static inline struct range reach(const struct axis *axis) {
+  if (axis->grid <= 0) return (struct range){0, 0};
+  const float first = sample_at(axis, 0), last = sample_at(axis, axis->grid - 1);
+  const float rim = (float)(axis->extent - 1);
+  if (!(last >= -1.0f && first <= (float)axis->extent)) return (struct range){0, 0};
+  const int64_t low = first < rim ? (int64_t)(first > 0.0f ? first : 0.0f) : axis->extent - 1;
+  const int64_t high = last < rim ? (int64_t)(last > 0.0f ? last : 0.0f) + 1 : axis->extent - 1;
+  return (struct range){low < axis->extent ? low : axis->extent - 1,
+                        high < axis->extent ? high + 1 : axis->extent};
+}
+
+/* A vector of channels from `at`, or the first `part` of one. */
+MLUOP_INLINE vf load_channels(const void *from, int64_t at, int64_t part, int is_half) {
+  return part == VL ? vf_load_as(from, at, is_half) : vf_load_part_as(from, at, part, is_half);
 }
 
 /* Stores floats, or zeros without `from`, past the caches. The ends go one by one: a line that is

@@ -118,9 +118,10 @@ void MLUOP_VARIANT(roi_pool_sort)(const void *vargs, int64_t begin, int64_t end,
 
 static struct roi_pool_box box_of(const struct roi_pool_args *a, const struct roi_pool_roi *roi,
                                   const struct roi_pool_bin *bin) {
-  const struct range rows = reach(bin->y, roi->bin_h, a->shape.H);
-  const struct range cols = reach(bin->x, roi->bin_w, a->shape.W);
+  const struct axes axes = axes_of(a, bin);
+  const struct range rows = reach(&axes.y), cols = reach(&axes.x);
   const int64_t first = roi->image * a->shape.H;
+  if (rows.end == 0 || cols.end == 0) return (struct roi_pool_box){INT32_MAX, 0, INT32_MAX, 0};
   return (struct roi_pool_box){(int32_t)(first + rows.begin), (int32_t)(first + rows.end),
                                (int32_t)cols.begin, (int32_t)cols.end};
 }
@@ -138,6 +139,10 @@ void MLUOP_VARIANT(roi_pool_place)(const void *vargs, int64_t begin, int64_t end
         const int64_t item = a->memory.keys == NULL ? index : a->memory.keys[index];
         a->memory.bins[item] = bin;
         if (a->memory.boxes != NULL) a->memory.boxes[item] = box_of(a, roi, &bin);
+        if (a->memory.slopes != NULL) {
+          memset(a->memory.slopes + item * ROI_POOL_SLOPES, 0,
+                 ROI_POOL_SLOPES * sizeof(*a->memory.slopes));
+        }
       }
     }
   }
@@ -149,9 +154,9 @@ void MLUOP_VARIANT(roi_pool_runs)(const void *vargs, int64_t begin, int64_t end,
   const struct roi_pool_args *a = vargs;
   const int64_t bins = roi_pool_bins(a);
   for (int64_t run = begin; run < end; run++) {
-    const int64_t first = run * a->memory.run;
+    const int64_t first = run << a->memory.run_shift, last = (run + 1) << a->memory.run_shift;
     struct roi_pool_box all = {INT32_MAX, 0, INT32_MAX, 0};
-    for (int64_t i = first; i < first + a->memory.run && i < bins; i++) {
+    for (int64_t i = first; i < last && i < bins; i++) {
       const struct roi_pool_box *box = &a->memory.boxes[i];
       all.top = box->top < all.top ? box->top : all.top;
       all.bottom = box->bottom > all.bottom ? box->bottom : all.bottom;

@@ -11,11 +11,48 @@ struct roi_block {
   int64_t image;
   struct range rows, cols;
   struct roi_pool_box box;
+  int64_t next;          /* where to look on in the order of the bins; */
+  int64_t found;         /* the next bin that meets the block, -1 if there is none */
   float *sums;           /* of its first pixel */
   int64_t stride, pitch; /* floats from pixel to pixel and from row to row */
   /* The columns of each row that have sums. The memory of the others is not set yet. */
   struct range touched[ROI_POOL_BLOCK_PIXELS];
 };
+
+/* ------------------------------------------------------------------------------------ bins */
+
+MLUOP_INLINE int meets(const struct roi_pool_box *a, const struct roi_pool_box *b) {
+  return a->top < b->bottom && b->top < a->bottom && a->left < b->right && b->left < a->right;
+}
+
+/* Finds the next bin that meets the block. After each run of bins the call may end. */
+static inline void find_bin(const struct roi_pool_args *a, struct roi_block *block) {
+  const int64_t bins = roi_pool_bins(a), run = INT64_C(1) << a->memory.run_shift;
+  while (block->next < bins) {
+    if ((block->next & (run - 1)) == 0) {
+      if (!meets(&a->memory.runs[block->next >> a->memory.run_shift], &block->box)) {
+        block->next += run;
+        continue;
+      }
+      if (mluop_interrupted(a->interrupt)) break;
+    }
+    block->found = block->next++;
+    if (meets(&a->memory.boxes[block->found], &block->box)) {
+      prefetch_gradient(a, block->found);
+      return;
+    }
+  }
+  block->next = bins;
+  block->found = -1;
+}
+
+/* The places of the bins that meet a block, in their order; -1 at the end. The gradient of the next
+   one is prefetched. */
+MLUOP_INLINE int64_t next_bin(const struct roi_pool_args *a, struct roi_block *block) {
+  const int64_t item = block->found;
+  if (item >= 0) find_bin(a, block);
+  return item;
+}
 
 /* Finds a block, of which nothing is touched. Pixels are filled up to whole vectors. */
 static inline void start_block(const struct roi_pool_args *a, int64_t number, float *buffer,
@@ -35,52 +72,19 @@ static inline void start_block(const struct roi_pool_args *a, int64_t number, fl
   block->sums = buffer;
   const size_t rows = (size_t)(block->rows.end - block->rows.begin);
   memset(block->touched, 0, rows * sizeof(*block->touched));
+  block->next = 0;
+  find_bin(a, block);
 }
 
-/* ------------------------------------------------------------------------------------ bins */
-
-MLUOP_INLINE int meets(const struct roi_pool_box *a, const struct roi_pool_box *b) {
-  return a->top < b->bottom && b->top < a->bottom && a->left < b->right && b->left < a->right;
-}
-
-/* Bins that are looked for at once; after them the call may have been interrupted. */
-enum { LISTED_BINS = 256 };
-
-/* Lists bins that meet a block, in their order, from *next on; their number is returned, 0 at the
-   end. */
-static inline int list_bins(const struct roi_pool_args *a, const struct roi_block *block,
-                            int64_t *next, uint32_t *list) {
-  const int64_t bins = roi_pool_bins(a), run = a->memory.run;
-  if (mluop_interrupted(a->interrupt)) return 0;
-  int count = 0;
-  while (*next < bins && count < LISTED_BINS) {
-    if (*next % run == 0 && !meets(&a->memory.runs[*next / run], &block->box)) {
-      *next += run;
-      continue;
-    }
-    list[count] = (uint32_t)*next;
-    count += meets(&a->memory.boxes[(*next)++], &block->box);
-  }
-  return count;
-}
-
-/* The blocks that the box of a bin meets, of its image: rows and columns of them. */
-struct block_range {
-  int64_t top, left, down, across;
-};
-
-MLUOP_INLINE struct block_range blocks_of(const struct roi_pool_args *a, int64_t item) {
+/* Whether blocks keep the slopes of a bin for grad_offset: those that it meets differ in whether
+   their row and column are odd. */
+MLUOP_INLINE int keeps_slopes(const struct roi_pool_args *a, int64_t item) {
+  if (a->memory.slopes == NULL) return 0;
   const struct roi_pool_box *box = &a->memory.boxes[item];
+  const int64_t first = a->memory.rois[a->memory.bins[item].roi].image * a->shape.H;
   const int shift_h = a->blocks.shift_h, shift_w = a->blocks.shift_w;
-  const int64_t first = box->top / a->shape.H * a->shape.H;
-  const int64_t top = (box->top - first) >> shift_h, left = box->left >> shift_w;
-  return (struct block_range){top, left, ((box->bottom - 1 - first) >> shift_h) - top + 1,
-                              ((box->right - 1) >> shift_w) - left + 1};
-}
-
-/* Whether blocks keep the slopes of a bin for grad_offset. */
-MLUOP_INLINE int keeps_slopes(const struct roi_pool_args *a, const struct block_range *blocks) {
-  return a->memory.slopes != NULL && blocks->down * blocks->across <= ROI_POOL_SLOPES;
+  return ((box->bottom - 1 - first) >> shift_h) - ((box->top - first) >> shift_h) < 2 &&
+         ((box->right - 1) >> shift_w) - (box->left >> shift_w) < 2;
 }
 
 /* ------------------------------------------------------------------------------------ sums */

@@ -62,8 +62,8 @@ struct roi_pool_blocks {
 };
 
 /* What a bin has from the pixels of a block for the gradient of its offset: sums over the channels
-   of gradient times slope. There is room for so many blocks; larger bins are left to grad_offset.
- */
+   of gradient times slope. There is room for two blocks in each direction; larger bins are left to
+   grad_offset. */
 enum { ROI_POOL_SLOPES = 4 };
 struct roi_pool_slopes {
   float x, y;
@@ -87,9 +87,10 @@ struct roi_pool_contribution {
 struct roi_pool_bin_taps {
   struct roi_pool_tap *row, *col;
   int64_t rows, cols;
-  int64_t item;   /* its place in `bins` */
-  int64_t pooled; /* its first element in output or grad_output */
-  int64_t image;  /* the first pixel of its image */
+  int64_t item;    /* its place in `bins` */
+  int64_t windows; /* of the bin */
+  int64_t pooled;  /* its first element in output or grad_output */
+  int64_t image;   /* the first pixel of its image */
 };
 
 struct roi_pool_group {
@@ -120,11 +121,11 @@ struct roi_pool_data {
 };
 
 struct roi_pool_plan {
-  size_t own_bytes;  /* kernels of the caller need so much memory for each thread, */
-  int own_blocks;    /* and so many times the memory of a block */
-  int stream;        /* a float result is written past the caches */
-  int prefetch_rows; /* bins need the whole of a large map: forward prefetches its rows */
-  double bin_pixels; /* that a bin reads, on average and roughly */
+  size_t own_bytes;       /* kernels of the caller need so much memory for each thread, */
+  int own_blocks;         /* and so many times the memory of a block */
+  int stream;             /* a float result is written past the caches */
+  int64_t prefetch_bytes; /* forward, by each bin: if the map does not come from the caches */
+  double bin_pixels;      /* that a bin reads, on average and roughly */
 };
 
 struct roi_pool_memory {
@@ -134,8 +135,8 @@ struct roi_pool_memory {
       keys; /* by index: the bucket of a bin, then its place in `bins`; NULL if that is the index */
   uint32_t *bucket_starts;
   struct roi_pool_box *boxes; /* of `bins` */
-  struct roi_pool_box *runs;  /* of each `run` of them that follow each other */
-  int64_t run;
+  struct roi_pool_box *runs;  /* of each 2^run_shift of them that follow each other */
+  int run_shift;
   struct roi_pool_slopes *slopes; /* [bins][ROI_POOL_SLOPES]; NULL if all are left to grad_offset */
   void *work;                     /* of the threads, work_stride bytes each */
   size_t work_stride;

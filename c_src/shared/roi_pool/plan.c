@@ -16,15 +16,11 @@ enum { STRIP_ROWS = 16 };
 /* Below so many bins their order does not matter. */
 enum { FEW_BINS = 1024 };
 
-/* A box is looked at for so many bins at least, and a block looks at so many boxes at most. */
-enum { RUN_BINS = 64, MAX_RUNS = 4096 };
+/* A run has 2^RUN_SHIFT bins at least. There are so many runs at most: each block looks at all. */
+enum { RUN_SHIFT = 6, MAX_RUNS = 4096 };
 
 /* Maps that would have few blocks are cut into more, but not into smaller ones than these. */
 enum { MIN_BLOCKS = 8, LEAST_BLOCK_FLOATS = 1 << 12 };
-
-/* The rows of a map so many times as large as the caches are prefetched, for bins of few pixels.
-   With many, most come from the caches, and prefetching costs what it saves. */
-enum { LARGE_MAP = 4, MANY_PIXELS = 24 };
 
 /* So many bins for each pixel of the map are too many to round their sum each time. */
 enum { TOO_MANY_BINS = 256 };
@@ -90,6 +86,10 @@ static void cut_blocks(struct roi_pool_args *args) {
 
 /* ------------------------------------------------------------------------------- memory */
 
+static int64_t count_runs(const struct roi_pool_args *args) {
+  return ((roi_pool_bins(args) - 1) >> args->memory.run_shift) + 1;
+}
+
 static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena *arena) {
   const int64_t bins = roi_pool_bins(args);
   struct roi_pool_memory *memory = &args->memory;
@@ -104,9 +104,9 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
     work += 2 * ROI_POOL_WINDOW_TAPS * sizeof(struct roi_pool_tap);
     work += 2 * (size_t)args->shape.C * sizeof(float);
   } else {
-    memory->run = mluop_max(RUN_BINS, mluop_div_up(bins, MAX_RUNS));
+    for (memory->run_shift = RUN_SHIFT; bins >> memory->run_shift > MAX_RUNS;) memory->run_shift++;
     memory->boxes = mluop_take(arena, bins, sizeof(*memory->boxes));
-    memory->runs = mluop_take(arena, mluop_div_up(bins, memory->run), sizeof(*memory->runs));
+    memory->runs = mluop_take(arena, count_runs(args), sizeof(*memory->runs));
     if (args->data.offset != NULL && args->shape.C >= SMALL_CHANNELS) {
       memory->slopes = mluop_take(arena, bins * ROI_POOL_SLOPES, sizeof(*memory->slopes));
     }
@@ -115,15 +115,6 @@ static void lay_out(struct roi_pool_args *args, int threads, struct mluop_arena 
   }
   memory->work_stride = (work + 63) / 64 * 64 + MLUOP_THREAD_GAP;
   memory->work = mluop_take(arena, threads, memory->work_stride);
-}
-
-/* The bytes of scratch memory that a call needs. */
-static size_t plan(mluOpHandle_t handle, struct roi_pool_args *args) {
-  cut_buckets(args);
-  cut_blocks(args);
-  struct mluop_arena arena = {NULL, 0};
-  lay_out(args, mluop_num_threads(handle), &arena);
-  return arena.used;
 }
 
 /* -------------------------------------------------------------------------------- caches */
@@ -154,10 +145,11 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   double pixels = bins + (contributions < map ? contributions : map);
   if (args->data.grad_input != NULL) pixels += map;
   const int64_t bytes = (int64_t)pixels * pixel_bytes(args);
-  args->plan.stream = mluop_exceeds_caches(handle, bytes) && !args->shape.is_half;
-  args->plan.prefetch_rows = args->data.output != NULL && args->memory.keys != NULL &&
-                             args->plan.bin_pixels < MANY_PIXELS && contributions > 2.0 * map &&
-                             mluop_exceeds_caches(handle, bytes / LARGE_MAP);
+  if (!mluop_exceeds_caches(handle, bytes)) return;
+  args->plan.stream = !args->shape.is_half;
+  /* Two and a half times the part of the map that a bin has to itself. */
+  const int64_t part = (int64_t)(2.5 * map / bins * (double)pixel_bytes(args));
+  args->plan.prefetch_bytes = mluop_min(part, 6 << 10);
 }
 
 /* --------------------------------------------------------------------------------- RoIs */
@@ -203,8 +195,8 @@ static void prepare(mluOpHandle_t handle, struct roi_pool_args *args, void *scra
 
 bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_pool_args *args,
                           mluOpStatus_t *status) {
-  float image;
   args->interrupt = &call->handle->interrupt;
+  float image;
   const int64_t row = unknown_image(args, &image);
   if (row < args->shape.R) {
     *status = mluop_fail(BAD_PARAM, call->api,
@@ -212,7 +204,11 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
                          call->tensors[rois].name, row, (double)image, args->shape.N - 1);
     return false;
   }
-  void *scratch = mluop_scratch(call->handle, plan(call->handle, args));
+  cut_buckets(args);
+  cut_blocks(args);
+  struct mluop_arena arena = {NULL, 0};
+  lay_out(args, mluop_num_threads(call->handle), &arena);
+  void *scratch = mluop_scratch(call->handle, arena.used);
   if (scratch == NULL) {
     *status = mluop_no_scratch(call);
     return false;
@@ -222,6 +218,11 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 }
 
 /* ---------------------------------------------------------------------------------- jobs */
+
+/* Which kernel is faster: of few channels, those that do not fill a vector of 16 decide. */
+static int64_t run_of(const struct roi_pool_args *args) {
+  return args->shape.C < 64 ? args->shape.C % 16 : args->shape.C;
+}
 
 /* Items may differ by any factor, and blocks by the bins that crowd together on them: the grains
    are small, if there is work for two. */
@@ -235,7 +236,7 @@ static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args 
                             .count = count,
                             .grain = grain,
                             .schedule = MLUOP_STEAL,
-                            .run = args->shape.C,
+                            .run = run_of(args),
                             .unit = mluop_unit(cost * MLUOP_NANOSECOND),
                             .scratch = args->memory.work,
                             .scratch_stride = args->memory.work_stride};
@@ -251,17 +252,12 @@ void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *a
                              mluop_kernel *const *kernel) {
   struct mluop_job job = job_of(handle, args, roi_pool_bins(args), bin_cost(args));
   if (kernel == NULL) kernel = roi_pool_forward;
-  job.kernel = kernel[mluop_isa_for_run(handle, args->shape.C)];
-  /* Prefetching begins anew with each grain. */
-  if (args->plan.prefetch_rows) {
-    job.grain = mluop_max(job.grain, job.count / (3 * (int64_t)mluop_num_threads(handle)));
-  }
+  job.kernel = kernel[mluop_isa_for_run(handle, job.run)];
   mluop_parallel_for(handle, &job);
 }
 
 static struct mluop_job job_of_blocks(mluOpHandle_t handle, const struct roi_pool_args *args) {
-  const int64_t floats = map_pixels(args) * args->shape.C;
-  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + floats / 16;
+  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + map_pixels(args) * args->shape.C / 16;
   return job_of(handle, args, args->blocks.count, cost / args->blocks.count);
 }
 
@@ -281,8 +277,7 @@ static void plan_by_pixel(void *vargs, mluOpHandle_t handle, struct mluop_job *j
 
 /* Slopes are left to grad_offset. */
 static void plan_by_bin(void *vargs, mluOpHandle_t handle, struct mluop_job *job) {
-  struct roi_pool_args *args = vargs;
-  args->memory.slopes = NULL;
+  ((struct roi_pool_args *)vargs)->memory.slopes = NULL;
   *job = job_of_blocks(handle, vargs);
 }
 
@@ -291,15 +286,15 @@ static const struct mluop_way ways[] = {
     {"general", NULL, NULL, plan_by_bin, roi_pool_add_bins}};
 
 void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
-                               mluop_kernel *kernel) {
+                               mluop_kernel *const *kernel) {
   const struct mluop_job runs = {.kernel = roi_pool_runs[mluop_isa_for_run(handle, 1)],
                                  .args = args,
-                                 .count = mluop_div_up(roi_pool_bins(args), args->memory.run),
-                                 .grain = grain_of(args->memory.run),
+                                 .count = count_runs(args),
+                                 .grain = grain_of(1 << args->memory.run_shift),
                                  .schedule = MLUOP_STATIC};
   mluop_parallel_for(handle, &runs);
-  struct mluop_job job = job_of_blocks(handle, args);
-  job.kernel = kernel;
-  if (kernel == NULL) mluop_plan(handle, "roi_pool_backward", ways, args, &job);
+  const struct mluop_way callers[] = {{"general", NULL, NULL, plan_by_bin, kernel}};
+  struct mluop_job job;
+  mluop_plan(handle, "roi_pool_backward", kernel == NULL ? ways : callers, args, &job);
   mluop_parallel_for(handle, &job);
 }

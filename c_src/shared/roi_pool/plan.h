@@ -13,13 +13,12 @@
 bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_pool_args *args,
                           mluOpStatus_t *status);
 
-/* Runs a kernel over all bins: that of the caller, or, if it is NULL, pooling. Of its variants it
-   takes the one for so many channels. */
+/* Runs a kernel over all bins: that of the caller, or, if it is NULL, pooling. */
 void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *args,
                              mluop_kernel *const *kernel);
 
 /* Computes grad_input by blocks, and slopes for grad_offset: or what the caller's kernel does. */
 void mluop_roi_pool_run_blocks(mluOpHandle_t handle, struct roi_pool_args *args,
-                               mluop_kernel *kernel);
+                               mluop_kernel *const *kernel);
 
 #endif /* MLUOP_SHARED_ROI_POOL_PLAN_H_ */

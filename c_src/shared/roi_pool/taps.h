@@ -11,10 +11,10 @@
 #include "shared/bilinear.h"
 #include "shared/roi_pool/bin.h"
 
-/* Up to so many samples per pixel each one is computed. Beyond, those between the same two pixels
-   are counted by binary search: exactly if they take at most so many different coordinates, and
-   otherwise at the mean of their coordinates before rounding (the roundings of so many different
-   coordinates cancel to a few 1e-7 of a weight). */
+/* Up to so many samples between the same two pixels each one is computed. More of them are counted
+   by binary search: exactly if they take at most so many different coordinates, and otherwise at
+   the mean of their coordinates before rounding (the roundings of so many different coordinates
+   cancel to a few 1e-7 of a weight). */
 enum { MANY_SAMPLES = 256 };
 
 /* Up to so many samples of an axis are merged in one loop of floats. */
@@ -121,37 +121,23 @@ static inline void add_cell(struct merger *m, const struct axis *axis, struct ra
   add_samples(m, cell.end - cell.begin, &where, at, 1.0 - frac, frac);
 }
 
-/* All samples in `samples`, which are inside, one by one or a cell at a time. */
-static inline void merge_samples(struct merger *m, const struct axis *axis, struct range samples,
-                                 int64_t cells) {
-  if (samples.end - samples.begin <= MANY_SAMPLES * cells) {
-    for (int64_t i = samples.begin; i < samples.end; i++) {
-      add_coordinate(m, 1, sample_at(axis, i), axis->extent);
-    }
-    return;
-  }
-  for (int64_t i = samples.begin; i < samples.end;) {
-    const struct range rest = {i, samples.end};
-    const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
-    if (cell.end - cell.begin > MANY_SAMPLES) {
-      add_cell(m, axis, cell);
-      i = cell.end;
-    } else {
-      for (; i < cell.end; i++) add_coordinate(m, 1, sample_at(axis, i), axis->extent);
-    }
-  }
-}
-
-/* All samples of the axis. */
+/* All samples of the axis, a cell at a time. */
 static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, struct range clip,
                                                    struct roi_pool_tap *taps) {
   const struct range samples = samples_within(axis, clip);
   if (samples.begin >= samples.end) return 0;
-  const float first = sample_at(axis, samples.begin), last = sample_at(axis, samples.end - 1);
-  const int64_t cells = (int64_t)last - (int64_t)first + 1;
   struct merger m = {
       .at = INT64_MIN / 2, .mean = 1.0 / (double)axis->grid, .clip = clip, .taps = taps};
-  merge_samples(&m, axis, samples, cells);
+  for (int64_t i = samples.begin; i < samples.end;) {
+    const struct range rest = {i, samples.end};
+    const struct range cell = {i, cell_end(axis, rest, sample_at(axis, i))};
+    if (cell.end - cell.begin > MANY_SAMPLES) {
+      add_cell(&m, axis, cell);
+      i = cell.end;
+    } else {
+      for (; i < cell.end; i++) add_coordinate(&m, 1, sample_at(axis, i), axis->extent);
+    }
+  }
   move_to(&m, INT64_MAX / 2);
   return m.count;
 }
@@ -253,36 +239,16 @@ MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int s
 MLUOP_INLINE int find_taps(const struct roi_pool_args *a, int64_t item, struct range rows,
                            struct range cols, int slopes, struct roi_pool_bin_taps *taps) {
   const struct roi_pool_bin *bin = &a->memory.bins[item];
-  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
-  const struct axis y = axis_y(a, roi, bin->y), x = axis_x(a, roi, bin->x);
+  const struct axes axes = axes_of(a, bin);
   taps->item = item;
   taps->pooled = bin->index * a->shape.C;
-  taps->image = roi->image * a->shape.H * a->shape.W;
+  taps->image = a->memory.rois[bin->roi].image * a->shape.H * a->shape.W;
   taps->cols = 0;
-  taps->rows = axis_taps(&y, rows, slopes, taps->row);
+  taps->rows = axis_taps(&axes.y, rows, slopes, taps->row);
   if (taps->rows == 0) return 0;
   taps->col = taps->row + taps->rows;
-  taps->cols = axis_taps(&x, cols, slopes, taps->col);
+  taps->cols = axis_taps(&axes.x, cols, slopes, taps->col);
   return taps->cols != 0;
-}
-
-/* The windows of a bin, which cover all pixels that it touches: nearly always one. */
-struct windows {
-  struct range rows, cols;
-  int64_t across, count;
-};
-
-MLUOP_INLINE struct windows windows_of(const struct roi_pool_args *a, int64_t item) {
-  struct windows windows = {{0, a->shape.H}, {0, a->shape.W}, 1, 1};
-  if (a->shape.H <= ROI_POOL_WINDOW && a->shape.W <= ROI_POOL_WINDOW) return windows;
-  const struct roi_pool_bin *bin = &a->memory.bins[item];
-  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
-  windows.rows = reach(bin->y, roi->bin_h, a->shape.H);
-  windows.cols = reach(bin->x, roi->bin_w, a->shape.W);
-  windows.across = (windows.cols.end - windows.cols.begin - 1) / ROI_POOL_WINDOW + 1;
-  windows.count =
-      ((windows.rows.end - windows.rows.begin - 1) / ROI_POOL_WINDOW + 1) * windows.across;
-  return windows;
 }
 
 /* Part `index` of a range. */
@@ -291,14 +257,19 @@ MLUOP_INLINE struct range part_of(struct range all, int64_t index, int64_t size)
   return (struct range){begin, begin + size < all.end ? begin + size : all.end};
 }
 
-/* The taps of a bin in one of its windows. */
-MLUOP_INLINE int window_taps(const struct roi_pool_args *a, int64_t item,
-                             const struct windows *windows, int64_t window, int slopes,
-                             struct roi_pool_bin_taps *taps) {
-  struct range rows = windows->rows, cols = windows->cols;
-  if (windows->count > 1) {
-    rows = part_of(rows, window / windows->across, ROI_POOL_WINDOW);
-    cols = part_of(cols, window % windows->across, ROI_POOL_WINDOW);
+/* The taps of a bin in one of the windows that cover its pixels, and their number: mostly one. */
+MLUOP_INLINE int window_taps(const struct roi_pool_args *a, int64_t item, int64_t window,
+                             int slopes, struct roi_pool_bin_taps *taps) {
+  struct range rows = {0, a->shape.H}, cols = {0, a->shape.W};
+  taps->windows = 1;
+  if (a->shape.H > ROI_POOL_WINDOW || a->shape.W > ROI_POOL_WINDOW) {
+    const struct axes axes = axes_of(a, &a->memory.bins[item]);
+    rows = reach(&axes.y);
+    cols = reach(&axes.x);
+    const int64_t across = (cols.end - cols.begin - 1) / ROI_POOL_WINDOW + 1;
+    taps->windows = ((rows.end - rows.begin - 1) / ROI_POOL_WINDOW + 1) * across;
+    rows = part_of(rows, window / across, ROI_POOL_WINDOW);
+    cols = part_of(cols, window % across, ROI_POOL_WINDOW);
   }
   return find_taps(a, item, rows, cols, slopes, taps);
 }
