@@ -919,6 +919,7 @@ mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_d
  *   - MLUOP_STATUS_BAD_PARAM: handle or a descriptor is NULL; a tensor does not have 4 dims, has a
  *     wrong layout, data type or shape, is not contiguous, or has 2^31 elements or more; psa_type,
  *     h_mask or w_mask is out of range; x is not empty, and a data pointer is NULL or y overlaps x.
+ *   - MLUOP_STATUS_ALLOC_FAILED: not enough working memory (distribute).
  *
  * Example:
  *

@@ -9,9 +9,9 @@ from everywhere import results_everywhere
 import pymluops
 from pymluops.reference import psamask as reference
 
-# Rows of whole lines and others, clipped masks and full ones, maps narrower than a block of pixels
-# and wider than a slab of targets, maps of less than two lines, masks wider than a block or than
-# the buffer of a row.
+# Rows of whole lines and others, masks that reach all of the map and others, maps narrower than a
+# vector and wider than a block, maps of less than a line, masks wider than a writer's buffer and
+# than what distribute backward streams.
 SHAPES = [
     ((1, 23, 25), (3, 2)),
     ((1, 24, 20), (25, 21)),
@@ -24,6 +24,9 @@ SHAPES = [
     ((1, 30, 20), (59, 10)),
     ((2, 3, 100), (9, 199)),
     ((1, 5, 6), (9, 1030)),
+    ((2, 17, 20), (33, 39)),
+    ((1, 2, 300), (3, 599)),
+    ((1, 1, 16), (1, 4200)),
 ]
 
 

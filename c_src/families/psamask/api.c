@@ -1,31 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/contract.h"
+#include "families/psamask/job.h"
 #include "families/psamask/kernels.h"
-#include "families/psamask/plan.h"
 
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
-enum { LINES_BYTES = 5 << 20 /* from here on, whole lines are the better way to distribute */ };
-
-static const struct mluop_rule rules[] = {
+static const struct mluop_rule tensor_rules[] = {
     {.check = CHECK_HANDLE, .status = BAD_PARAM},
     {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule nhwc_rules[] = {
     {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule nchw_rules[] = {
+    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NCHW},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule number_rules[] = {
     {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_DTYPE_FLOAT},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "psa_type", .value = 0},
     {.check = CHECK_MAX, .status = BAD_PARAM, .text = "psa_type", .value = 1},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "h_mask", .value = 0},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "w_mask", .value = 0},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule nhwc_shape_rules[] = {
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(MASKS),
      .text = "N H W h_mask*w_mask"},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SPREAD), .text = "N H W H*W"},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule nchw_shape_rules[] = {
+    {.check = CHECK_SHAPE,
+     .status = BAD_PARAM,
+     .tensors = MLUOP_BIT(MASKS),
+     .text = "N h_mask*w_mask H W"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SPREAD), .text = "N H*W H W"},
+    {.check = CHECK_END}};
+
+static const struct mluop_rule size_rules[] = {
     {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_ELEMENTS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_END}};
 
-/* What follows differs in which tensor is the input. */
+/* The input is the tensor that may be empty. */
 static const struct mluop_rule forward_data_rules[] = {
     {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(MASKS)},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
@@ -38,30 +61,124 @@ static const struct mluop_rule backward_data_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-static void run(const struct mluop_call *call, bool forward, const void *source, void *target) {
+static bool rules_hold(struct mluop_call *call, bool forward, bool nchw, mluOpStatus_t *status) {
+  const struct mluop_rule *const tables[] = {
+      tensor_rules, nchw ? nchw_rules : nhwc_rules,
+      number_rules, nchw ? nchw_shape_rules : nhwc_shape_rules,
+      size_rules,   forward ? forward_data_rules : backward_data_rules};
+  for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+    if (!mluop_contract_holds(call, tables[i], status)) return false;
+  }
+  return true;
+}
+
+enum {
+  BYTE_COST = 76,        /* of the target, in picoseconds */
+  NEAR_BYTES = 1 << 21,  /* so near that a prefetch costs more than the wait */
+  STREAM_ROOM = 256,     /* floats that a writer puts together */
+  WIDEST_MASK = 1 << 12, /* that distribute backward streams */
+  WIDEST_VECTOR = 16
+};
+
+/* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
+   the lines where they begin. */
+static int64_t moved_bytes(const struct psamask_args *a, bool forward) {
+  const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
+  const int64_t row = mluop_min(a->w_mask, forward ? a->W + 16 : a->W);
+  const int64_t floats = target + mluop_min(a->h_mask, a->H) * row;
+  return a->N * a->H * a->W * floats * (int64_t)sizeof(float);
+}
+
+/* Lets scratch rows of `floats` begin an odd number of lines apart: they must not share a set of
+   the cache. */
+static int64_t odd_lines(int64_t floats) {
+  return ((floats + PSAMASK_LINE - 1) / PSAMASK_LINE | 1) * PSAMASK_LINE;
+}
+
+static bool reaches_all(int64_t extent, int64_t mask) {
+  const int64_t before = (mask - 1) / 2;
+  return before >= extent - 1 && mask - 1 - before >= extent - 1;
+}
+
+/* The size of blocks, in targets, was measured: where runs are put together, larger ones are
+   better, and smaller ones where they stay in the first cache on their way to the memory. */
+static void plan_distribute(struct psamask_args *a, struct mluop_job *job, bool forward) {
+  a->whole = a->W >= WIDEST_VECTOR && reaches_all(a->H, a->h_mask) && reaches_all(a->W, a->w_mask);
+  if (!forward && !(a->whole && a->w_mask <= WIDEST_MASK)) a->stream = 0;
+  const int64_t targets = forward && a->whole ? 64 : !forward && a->stream ? 128 : 256;
+  a->rows = mluop_min(a->H, mluop_max(1, targets / a->W));
+  int64_t floats = a->rows * a->W + WIDEST_VECTOR;
+  if (!forward && a->stream) {
+    floats = PSAMASK_LINE + mluop_max(STREAM_ROOM, a->rows * a->w_mask);
+  }
+  a->pitch = odd_lines(floats);
+  floats = PSAMASK_PIXELS * a->pitch;
+  if (forward && a->stream) {
+    floats += (a->rows * a->W + WIDEST_VECTOR) * (PSAMASK_PIXELS + PSAMASK_LINE);
+  }
+  job->scratch_bytes = (size_t)floats * sizeof(float);
+}
+
+static mluOpStatus_t run_nhwc(struct mluop_call *call, struct psamask_args *a, bool forward,
+                              bool distributes) {
   mluOpHandle_t handle = call->handle;
-  mluop_kernel *const *const all[2][2] = {{psamask_collect_backward, psamask_distribute_backward},
-                                          {psamask_collect_forward, psamask_distribute_forward}};
-  struct psamask_args args = psamask_args_of(call, source, target);
-  const int64_t row = forward ? args.H * args.W : args.h_mask * args.w_mask;
-  if (row == 0) return;
-  const bool distributes = mluop_integer_of(call, "psa_type") == 1;
-  const int64_t moved = psamask_moved_bytes(&args, forward);
-  /* Distribute moves square tiles: a large one that is half empty costs more than two small ones.
-   */
-  const int isa = mluop_isa_for_run(handle, forward && distributes ? args.W / 2 + 1 : 0);
-  struct mluop_job job = {.kernel = all[forward][distributes][isa],
-                          .args = &args,
-                          .count = args.N * args.H * args.W,
-                          .grain = mluop_grain(row * (int64_t)sizeof(float) * BYTE_COST),
+  mluop_kernel *const *const kernels[2][2] = {
+      {psamask_collect_backward, psamask_distribute_backward},
+      {psamask_collect_forward, psamask_distribute_forward}};
+  const int64_t pixels = forward && distributes ? a->W : 1; /* of an item */
+  const int64_t floats = pixels * (forward ? a->H * a->W : a->h_mask * a->w_mask);
+  struct mluop_job job = {.kernel = kernels[forward][distributes][handle->isa],
+                          .args = a,
+                          .count = a->N * a->H * a->W / pixels,
+                          .grain = mluop_grain(floats * (int64_t)sizeof(float) * BYTE_COST),
                           .schedule = MLUOP_STATIC};
-  args.prefetch = moved > NEAR_BYTES;
-  if (mluop_exceeds_caches(handle, moved) || (forward && distributes && moved > LINES_BYTES)) {
-    /* Without room to stream from, results take the way through the caches. */
-    job.scratch_bytes = distributes ? PSAMASK_DISTRIBUTE_SCRATCH : PSAMASK_COLLECT_SCRATCH;
-    args.stream = mluop_reserve(handle, 0, &job) != NULL;
+  if (distributes) {
+    plan_distribute(a, &job, forward);
+    if (mluop_reserve(handle, 0, &job) == NULL) return mluop_no_scratch(call);
   }
   mluop_parallel_for(handle, &job);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+static mluOpStatus_t run_nchw(struct mluop_call *call, struct psamask_args *a, bool forward,
+                              bool distributes) {
+  mluOpHandle_t handle = call->handle;
+  mluop_kernel *const *const kernels[2][2] = {
+      {psamask_nchw_collect_backward, psamask_nchw_distribute_backward},
+      {psamask_nchw_collect_forward, psamask_nchw_distribute_forward}};
+  const int64_t planes = forward ? a->W : a->w_mask;
+  const int64_t room = PSAMASK_NCHW_SCRATCH / (int64_t)sizeof(float) / planes;
+  struct mluop_job job = {.kernel = kernels[forward][distributes][handle->isa],
+                          .args = a,
+                          .count = a->N * (forward ? a->H : a->h_mask) * a->H,
+                          .grain = mluop_grain(planes * a->W * (int64_t)sizeof(float) * BYTE_COST),
+                          .schedule = MLUOP_STATIC,
+                          .scratch_bytes = PSAMASK_NCHW_SCRATCH};
+  /* Without scratch, results are written directly. */
+  if (a->W + PSAMASK_NCHW_SPARE > room || mluop_reserve(handle, 0, &job) == NULL) a->stream = 0;
+  mluop_parallel_for(handle, &job);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+static mluOpStatus_t run(struct mluop_call *call, bool forward, bool nchw, const void *source,
+                         void *target) {
+  mluOpStatus_t status;
+  if (!rules_hold(call, forward, nchw, &status)) return status;
+  struct psamask_args args = {.source = source,
+                              .target = target,
+                              .N = mluop_extent(call, 'N'),
+                              .H = mluop_extent(call, 'H'),
+                              .W = mluop_extent(call, 'W'),
+                              .h_mask = mluop_integer_of(call, "h_mask"),
+                              .w_mask = mluop_integer_of(call, "w_mask")};
+  const bool distributes = mluop_integer_of(call, "psa_type") == 1;
+  const int64_t moved = moved_bytes(&args, forward);
+  args.prefetch = moved > NEAR_BYTES;
+  args.stream = mluop_exceeds_caches(call->handle, moved);
+  if (forward || args.h_mask * args.w_mask > 0) {
+    status = (nchw ? run_nchw : run_nhwc)(call, &args, forward, distributes);
+  }
+  return mluop_end_call(call, status);
 }
 
 mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
@@ -76,11 +193,7 @@ mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
                   [SPREAD] = {"y", y_desc, y, .output = true}},
       .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
                   mluop_integer("w_mask", w_mask)}};
-  mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
-  if (!mluop_contract_holds(&call, forward_data_rules, &status)) return status;
-  run(&call, true, x, y);
-  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
+  return run(&call, true, false, x, y);
 }
 
 mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
@@ -95,9 +208,35 @@ mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
                   [SPREAD] = {"dy", dy_desc, dy, .output = false}},
       .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
                   mluop_integer("w_mask", w_mask)}};
-  mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
-  if (!mluop_contract_holds(&call, backward_data_rules, &status)) return status;
-  run(&call, false, dy, dx);
-  return mluop_end_call(&call, MLUOP_STATUS_SUCCESS);
+  return run(&call, false, false, dy, dx);
+}
+
+mluOpStatus_t mluOpCpuPsamaskNchwForward(mluOpHandle_t handle, const int psa_type,
+                                         const mluOpTensorDescriptor_t x_desc, const void *x,
+                                         const int h_mask, const int w_mask,
+                                         const mluOpTensorDescriptor_t y_desc, void *y) {
+  struct mluop_call call = {
+      .api = "mluOpCpuPsamaskNchwForward",
+      .gen_case = "cpu_psamask_nchw_forward psamask_forward_param",
+      .handle = handle,
+      .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
+                  [SPREAD] = {"y", y_desc, y, .output = true}},
+      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
+                  mluop_integer("w_mask", w_mask)}};
+  return run(&call, true, true, x, y);
+}
+
+mluOpStatus_t mluOpCpuPsamaskNchwBackward(mluOpHandle_t handle, const int psa_type,
+                                          const mluOpTensorDescriptor_t dy_desc, const void *dy,
+                                          const int h_mask, const int w_mask,
+                                          const mluOpTensorDescriptor_t dx_desc, void *dx) {
+  struct mluop_call call = {
+      .api = "mluOpCpuPsamaskNchwBackward",
+      .gen_case = "cpu_psamask_nchw_backward psamask_backward_param",
+      .handle = handle,
+      .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
+                  [SPREAD] = {"dy", dy_desc, dy, .output = false}},
+      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
+                  mluop_integer("w_mask", w_mask)}};
+  return run(&call, false, true, dy, dx);
 }

@@ -7,20 +7,22 @@
 /* Position (u, v) of the mask of pixel (h, w) is at (u + h - (h_mask - 1) / 2,
    v + w - (w_mask - 1) / 2) on the map. Forward, `source` is x, of N * H * W rows of
    h_mask * w_mask, and `target` is y, of N * H * W rows of H * W; backward, dy and dx. Neither is
-   empty. Items are rows of the target. */
+   empty. Items are pixels, and for distribute forward rows of the map. */
 struct psamask_args {
   const float *source;
   float *target;
   int64_t N, H, W, h_mask, w_mask;
   int prefetch; /* the source is not near */
   int stream;   /* the target is written past the caches */
+  /* For distribute, which works on blocks: so many rows of the map by PSAMASK_PIXELS pixels. */
+  int64_t rows, pitch; /* floats of scratch for each of the pixels */
+  int whole;           /* each mask reaches all of the map, which has rows of a vector at least */
 };
 
-/* Bytes of scratch that the kernels need for each thread to stream. */
 enum {
-  PSAMASK_COLLECT_SCRATCH = 1 << 12,
-  PSAMASK_DISTRIBUTE_SCRATCH = 1 << 19,
-  PSAMASK_NCHW_SCRATCH = 1 << 18,
+  PSAMASK_LINE = 16, /* floats */
+  PSAMASK_PIXELS = 32,
+  PSAMASK_NCHW_SCRATCH = 1 << 18, /* bytes, to stream */
   PSAMASK_NCHW_SPARE = 32 /* floats of each plane that are there, more than those of its rows */
 };
 

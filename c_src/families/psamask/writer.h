@@ -5,99 +5,80 @@
 #include "families/psamask/window.h"
 #include "shared/move.h"
 
-/* Writes consecutive floats past the caches. They are put together in a buffer, whose first element
-   stands for the start of the line that `target` points to, and leave it in whole lines. Several
-   writers may write neighbouring parts: the line they share is completed by writer_join. */
+/* Writes a part of the target from begin to end: directly, or past the caches, in whole lines. Then
+   a buffer has a line, which ends with the floats that wait for the rest of theirs, and after it
+   what has been put there since. */
 struct writer {
-  float *target;
+  float *next;    /* of the target: what comes after the line in the buffer goes here */
+  int64_t before; /* floats that the first line, while it waits, has before the part */
   float *buffer;
-  int64_t filled, sent;    /* floats of the buffer, whole lines of them */
-  int64_t skipped;         /* floats of the first line, still in the buffer, that are not ours */
-  int shares_first_line;   /* with the writer before */
-  float head[LINE_FLOATS]; /* which then waits here */
+  int64_t filled; /* floats after the line */
 };
 
-enum {
-  WRITER_FLOATS = 512, /* of a buffer */
-  WRITER_CHUNK = 256   /* floats added at once */
-};
+/* Past the caches a few lines at a time: reading stops while many are written. */
+enum { WRITER_ROOM = 256 };
 
-MLUOP_INLINE void copy_line(float *to, const float *from) {
-  for (int64_t i = 0; i < LINE_FLOATS; i += VL) vf_store(to + i, vf_load(from + i));
-}
-
-MLUOP_INLINE void stream_line(float *to, const float *from) {
-  for (int64_t i = 0; i < LINE_FLOATS; i += VL) vf_stream(to + i, vf_load(from + i));
-}
-
-static inline void writer_begin(struct writer *w, float *target, float *buffer,
-                                int shares_first_line) {
-  w->skipped = floats_into_line(target);
-  w->target = target - w->skipped;
-  w->buffer = buffer;
-  w->filled = w->skipped;
-  w->sent = 0;
-  w->shares_first_line = shares_first_line;
+MLUOP_INLINE struct writer writer_at(float *target, float *buffer) {
+  return (struct writer){target, floats_into_line(target), buffer, 0};
 }
 
 /* Sends the lines that are complete. */
-MLUOP_INLINE void writer_send(struct writer *w) {
-  if (w->skipped > 0 && w->filled >= LINE_FLOATS) {
-    if (w->shares_first_line) {
-      copy_line(w->head, w->buffer);
-    } else {
-      move_run(w->target + w->skipped, w->buffer + w->skipped, LINE_FLOATS - w->skipped);
-    }
-    w->skipped = 0;
-    w->sent = LINE_FLOATS;
+MLUOP_INLINE void writer_flush(struct writer *w) {
+  const int64_t waiting = floats_into_line(w->next);
+  const float *from = w->buffer + LINE_FLOATS - waiting;
+  float *line = w->next - waiting;
+  float *const end = w->next + w->filled;
+  if (w->before > 0 && line + LINE_FLOATS <= end) {
+    move_run(line + w->before, from + w->before, LINE_FLOATS - w->before);
+    w->before = 0;
+    line += LINE_FLOATS;
+    from += LINE_FLOATS;
   }
-  for (; w->sent + LINE_FLOATS <= w->filled; w->sent += LINE_FLOATS) {
-    stream_line(w->target + w->sent, w->buffer + w->sent);
+  for (; line + LINE_FLOATS <= end; line += LINE_FLOATS, from += LINE_FLOATS) {
+    for (int64_t i = 0; i < LINE_FLOATS; i += VL) vf_stream(line + i, vf_load(from + i));
   }
+  from = w->buffer + w->filled;
+  for (int64_t i = 0; i < LINE_FLOATS; i += VL) vf_store(w->buffer + i, vf_load(from + i));
+  w->next = end;
+  w->filled = 0;
 }
 
-/* Sends the line that is shared with `next`, which goes on where `w` ends. */
-static inline void writer_join(struct writer *w, const struct writer *next) {
-  const int64_t ours = w->filled - w->sent;
-  if (ours == 0) return;
-  move_run(w->buffer + w->filled, next->head + ours, LINE_FLOATS - ours);
-  stream_line(w->target + w->sent, w->buffer + w->sent);
+MLUOP_INLINE void writer_end(struct writer *w) {
+  writer_flush(w);
+  const int64_t count = floats_into_line(w->next) - w->before;
+  move_run(w->next - count, w->buffer + LINE_FLOATS - count, count);
 }
 
-/* `w` goes on where `before` ended. */
-static inline void writer_continue(struct writer *w, const struct writer *before) {
-  copy_line(w->buffer, before->buffer + before->sent);
-  w->target = before->target + before->sent;
-  w->filled = before->filled - before->sent;
-  w->sent = 0;
-}
-
-static inline void writer_end(struct writer *w) {
-  writer_send(w);
-  const int64_t begin = larger(w->sent, w->skipped);
-  move_run(w->target + begin, w->buffer + begin, w->filled - begin);
-}
-
-/* Where the next n <= WRITER_CHUNK floats go. */
-MLUOP_INLINE float *writer_next(struct writer *w, int64_t n) {
-  if (w->filled + n > WRITER_FLOATS - LINE_FLOATS) {
-    writer_send(w);
-    writer_continue(w, w);
+/* Where the next n <= WRITER_ROOM floats are to be put. */
+MLUOP_INLINE float *writer_next(struct writer *w, int64_t n, int stream) {
+  if (!stream) {
+    w->next += n;
+    return w->next - n;
   }
+  if (w->filled + n > WRITER_ROOM) writer_flush(w);
   w->filled += n;
-  return w->buffer + w->filled - n;
+  return w->buffer + LINE_FLOATS + w->filled - n;
 }
 
-MLUOP_INLINE void writer_zeros(struct writer *w, int64_t n) {
-  for (; n > WRITER_CHUNK; n -= WRITER_CHUNK) zero_run(writer_next(w, WRITER_CHUNK), WRITER_CHUNK);
-  if (n > 0) zero_run(writer_next(w, n), n);
-}
-
-MLUOP_INLINE void writer_run(struct writer *w, const float *from, int64_t n) {
-  for (; n > WRITER_CHUNK; n -= WRITER_CHUNK, from += WRITER_CHUNK) {
-    move_run(writer_next(w, WRITER_CHUNK), from, WRITER_CHUNK);
+MLUOP_INLINE void writer_zeros(struct writer *w, int64_t n, int stream) {
+  if (stream && n > WRITER_ROOM) { /* lines of zeros need no buffer */
+    const int64_t head = floats_to_line(w->next + w->filled);
+    zero_run(writer_next(w, head, stream), head);
+    writer_flush(w);
+    float *line = w->next;
+    for (n -= head; n >= LINE_FLOATS; n -= LINE_FLOATS, line += LINE_FLOATS) {
+      for (int64_t i = 0; i < LINE_FLOATS; i += VL) vf_stream(line + i, vf_set(0.0f));
+    }
+    w->next = line;
   }
-  move_run(writer_next(w, n), from, n);
+  if (n > 0) zero_run(writer_next(w, n, stream), n);
+}
+
+MLUOP_INLINE void writer_run(struct writer *w, const float *from, int64_t n, int stream) {
+  for (; stream && n > WRITER_ROOM; n -= WRITER_ROOM, from += WRITER_ROOM) {
+    move_run(writer_next(w, WRITER_ROOM, stream), from, WRITER_ROOM);
+  }
+  move_run(writer_next(w, n, stream), from, n);
 }
 
 #endif /* MLUOP_FAMILIES_PSAMASK_WRITER_H_ */
