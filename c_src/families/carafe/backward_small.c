@@ -7,10 +7,7 @@
 #include "families/carafe/lane_spread.h"
 #include "families/carafe/lane_sums.h"
 
-/* small_channels: both gradients where groups have few channels. A vector holds one channel, or one
-   tap, of VL positions: the groups of a column are neighbours, and so are the columns. Rows of the
-   input, of grad_output and of grad_input are kept as a plane for each channel, those of the mask
-   as one for each tap. In a plane, a tap lies as many positions further as there are groups. */
+/* small_channels: both gradients where groups have few channels. */
 
 /* Which of two NaNs a sum keeps may depend on how many rows of a block are done at once. */
 static void make_nans_equal(float *row, int64_t count) {
@@ -48,7 +45,7 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
   const int64_t begin = carafe_max(0, s->columns.begin - first);
-  const struct carafe_span rows = rows_owned(s);
+  const struct carafe_span rows = carafe_both(rows_seen(s), s->rows);
   const int64_t top = rows.begin - s->row + (a->K - 1) / 2;
   float *sums[CARAFE_SMALL_BACKWARD_K];
   struct lane_spread t = {.weights = c->weights.at + top * a->K * CARAFE_TILE * VL,
@@ -68,8 +65,7 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
   spread_pixels(&t, c->pixels);
 }
 
-/* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
- */
+/* Packs the windows around columns [begin, end); makes their grad_mask if `dots` is not NULL. */
 static void do_positions(const struct walk *s, const struct row_slice *c, struct lane_windows *dots,
                          int64_t begin, int64_t end) {
   const struct carafe_args *a = s->args;
@@ -104,7 +100,7 @@ static void do_positions(const struct walk *s, const struct row_slice *c, struct
 static void do_grad_input(const struct walk *s, const struct row_slice *c) {
   const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
-  const struct carafe_span owned = rows_owned(s);
+  const struct carafe_span owned = carafe_both(rows_seen(s), s->rows);
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
   struct lane_sums t = {.K = K,
                         .channels = a->C,

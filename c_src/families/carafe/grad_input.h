@@ -50,7 +50,7 @@ static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const st
   const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, GRAD_VECTORS);
   float *rows[CARAFE_BACKWARD_K];
   struct tile t;
-  begin_tiles(&t, s, grads, weights, rows_owned(s), rings->sums, rows);
+  begin_tiles(&t, s, grads, weights, carafe_both(rows_seen(s), s->rows), rings->sums, rows);
   enum tile_kind kind;
   t.at_zero = sums_row(s, rings->sums, 0) - rings->sums +
               (group - s->groups.begin) * carafe_padded(s->args->channels);
@@ -62,7 +62,8 @@ static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const st
       clip_tile(&t, s->columns, kind == NEIGHBOURS);
       add_pixels(&t, vectors, kind);
     }
-    next_channels(&t, vectors * VL);
+    t.at_zero += vectors * VL;
+    t.values.at += vectors * VL * (int64_t)sizeof(float);
   }
 }
 
@@ -78,7 +79,8 @@ static void move_sums(float *total, float *sum, int64_t count) {
 static void add_totals(struct walk *s, struct carafe_span windows) {
   const struct carafe_args *a = s->args;
   const struct carafe_rings *rings = s->scratch;
-  const struct carafe_span columns = carafe_both(s->columns, windows), rows = rows_owned(s);
+  const struct carafe_span columns = carafe_both(s->columns, windows),
+                           rows = carafe_both(rows_seen(s), s->rows);
   for (s->channel = 0; s->channel < a->C; s->channel += a->channels) {
     for (int64_t y = rows.begin; y < rows.end; y++) {
       for (int64_t x = columns.begin; x < columns.end; x++) {

@@ -78,9 +78,8 @@ static __attribute__((noinline)) void pack_pixel(const struct walk *s) {
 }
 
 static inline void count_pixel(struct walk *s) {
-  const struct carafe_span columns = columns_seen(s);
-  if (++s->packed_column < columns.end) return;
-  s->packed_column = columns.begin;
+  if (++s->packed_column < columns_seen(s).end) return;
+  s->packed_column = columns_seen(s).begin;
   s->packed_row++;
 }
 

@@ -117,7 +117,7 @@ static const struct mluop_way forward_ways[] = {
 enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 21 };
 
 /* Bytes of a slice of grad_output that stay near until their second reader. */
-enum { SLICE_BYTES = 1 << 16, MIN_WINDOWS = 4, MOST_WINDOWS = 16 };
+enum { SLICE_BYTES = 1 << 16, MIN_WINDOWS = 8, MOST_WINDOWS = 16 };
 
 /* Columns are many, as windows beside a block contribute to it: what its rows need comes by in
    order, so that a share of the last cache is enough for it. Where a block begins does not depend

@@ -26,28 +26,15 @@ struct prefetch {
   const char *at, *end;
 };
 
-/* Large scale factors have more areas than there is room for. */
-static inline void prefetch_runs(struct prefetch *p, const void *first, int64_t bytes,
-                                 int64_t count, int64_t step) {
-  if (p->areas == PREFETCH_AREAS) return;
-  p->area[p->areas++] = bytes == step ? (struct prefetch_area){first, bytes * count, 1, step}
-                                      : (struct prefetch_area){first, bytes, count, step};
-  p->lines += count * (bytes / PREFETCH_LINE + 1);
-}
-
 static __attribute__((noinline)) int prefetch_next_run(struct prefetch *p) {
-  while (p->areas > 0) {
-    struct prefetch_area *area = &p->area[p->areas - 1];
-    if (area->count-- == 0) {
-      p->areas--;
-      continue;
-    }
-    p->at = area->first;
-    p->end = p->at + area->bytes;
-    area->first += area->step;
-    return 1;
-  }
-  return 0;
+  while (p->areas > 0 && p->area[p->areas - 1].count == 0) p->areas--;
+  if (p->areas == 0) return 0;
+  struct prefetch_area *area = &p->area[p->areas - 1];
+  area->count--;
+  p->at = area->first;
+  p->end = p->at + area->bytes;
+  area->first += area->step;
+  return 1;
 }
 
 static inline void prefetch_lines(struct prefetch *p) {
@@ -61,15 +48,18 @@ static inline void prefetch_lines(struct prefetch *p) {
 }
 
 /* `rows` times `count` pixels from number `pixel` on, of a tensor that has `elements` for each
-   group. */
+   group. Large scale factors have more areas than there is room for. */
 static inline void prefetch_pixels(struct prefetch *p, const struct walk *s, const void *tensor,
                                    int64_t elements, int64_t pixel, int64_t count, int64_t rows) {
   const struct carafe_args *a = s->args;
   const int64_t group = elements * (a->is_half ? 2 : 4), step = a->G * group;
+  const int64_t bytes = (s->groups.end - s->groups.begin) * group;
+  const int64_t runs = bytes == step ? 1 : count; /* neighbours are one run */
   const char *first = (const char *)tensor + pixel * step + s->groups.begin * group;
-  for (int64_t u = 0; u < rows; u++) {
-    prefetch_runs(p, first + u * a->S * a->W * step, (s->groups.end - s->groups.begin) * group,
-                  count, step);
+  for (int64_t u = 0; u < rows && p->areas < PREFETCH_AREAS; u++) {
+    p->area[p->areas++] = (struct prefetch_area){first, bytes * (count / runs), runs, step};
+    p->lines += count * (bytes / PREFETCH_LINE + 1);
+    first += a->S * a->W * step;
   }
 }
 
@@ -81,10 +71,7 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
   const int64_t taps = a->K * a->K, above = s->row - (a->K - 1) / 2;
   const struct carafe_span own = carafe_both(s->windows, s->columns);
   struct walk next = *s;
-  struct prefetch p;
-  p.areas = 0;
-  p.lines = p.at_once = 0;
-  p.at = p.end = NULL;
+  struct prefetch p = {.areas = 0};
   if (!a->large) return p;
   if (own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
     prefetch_pixels(&p, s, args->grad_input, a->C, (s->n * a->H + above) * a->W + own.begin,

@@ -84,12 +84,6 @@ MLUOP_INLINE void move_tile(struct tile *t, int64_t window) {
   t->taps.at += windows * t->taps.step;
 }
 
-/* To the next channels: so many vectors further, where both are packed. */
-MLUOP_INLINE void next_channels(struct tile *t, int64_t channels) {
-  t->at_zero += channels;
-  t->values.at += channels * (int64_t)sizeof(float);
-}
-
 /* Clips the windows of the tile in turn to some columns of the map. */
 MLUOP_INLINE void clip_tile(struct tile *t, struct carafe_span columns, int neighbours) {
   const int64_t K = t->walk->args->K, first = t->window - K / 2;

@@ -38,30 +38,22 @@ static inline struct carafe_span columns_seen(const struct walk *s) {
                               carafe_window(s->columns.end - 1, K, W).end};
 }
 
-/* Those of the rows under the windows in turn that the block owns. */
-static inline struct carafe_span rows_owned(const struct walk *s) {
-  return carafe_both(rows_seen(s), s->rows);
-}
-
 /* Whether the block owns the windows of the row in turn. */
 static inline int is_own_row(const struct walk *s) {
   return s->row >= s->rows.begin && s->row < s->rows.end;
 }
 
-/* What the windows lie on that contribute to some rows or columns of a block. */
-static inline struct carafe_span with_beside(const struct walk *s, struct carafe_span own,
-                                             int64_t extent) {
-  const int64_t beside = s->args->output == NULL ? (s->args->K - 1) / 2 : 0;
-  return (struct carafe_span){carafe_max(0, own.begin - beside),
-                              carafe_min(extent, own.end + beside)};
-}
-
+/* Rows and columns of the windows that contribute to the block. */
 static inline struct carafe_span centre_rows(const struct walk *s) {
-  return with_beside(s, s->rows, s->args->H);
+  const int64_t beside = s->args->output == NULL ? (s->args->K - 1) / 2 : 0;
+  return carafe_both((struct carafe_span){0, s->args->H},
+                     (struct carafe_span){s->rows.begin - beside, s->rows.end + beside});
 }
 
 static inline struct carafe_span centre_columns(const struct walk *s) {
-  return with_beside(s, s->columns, s->args->W);
+  const int64_t beside = s->args->output == NULL ? (s->args->K - 1) / 2 : 0;
+  return carafe_both((struct carafe_span){0, s->args->W},
+                     (struct carafe_span){s->columns.begin - beside, s->columns.end + beside});
 }
 
 /* Whether the windows in turn are the last of their row. */
