@@ -48,6 +48,7 @@ MLUOP_INLINE void sum_vectors(struct tile *t, int pixels, int neighbours, int ve
   const int64_t step = neighbours ? pixels : 1;
   for (; t->window + step <= s->windows.end; move_tile(t, t->window + step)) {
     vf sum[PIXELS][VECTORS];
+    prefetch_lines(t->prefetch);
     clip_tile(t, (struct carafe_span){0, s->args->W}, neighbours);
     sum_rows(sum, t, pixels, neighbours, vectors);
     store_sums(sum, t, pixels, vectors);
@@ -114,7 +115,7 @@ static struct pixels weights_of(const struct walk *s, int64_t slice, int64_t gro
 }
 
 /* The pixels of a slice, of one group. */
-static void sum_slice(struct walk *s, int64_t slice, int64_t group) {
+static void sum_slice(struct walk *s, int64_t slice, int64_t group, struct prefetch *prefetch) {
   const struct carafe_args *a = s->args;
   const struct pixels output = pixels_in(s, slice, group, a->output, a->C);
   const struct pixels weights = weights_of(s, slice, group);
@@ -122,9 +123,22 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group) {
   struct tile t;
   begin_tiles(&t, s, &output, &weights, rows_seen(s), s->ring, rows);
   t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->channels);
+  t.prefetch = prefetch;
   t.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);
   while (t.window < s->windows.end) {
     sum_tiles(&t, tile_at(a, slice, t.window, s->windows.end));
+  }
+}
+
+static void sum_windows(struct walk *s) {
+  const struct carafe_args *a = s->args;
+  const int64_t slices = carafe_slices(a), count = s->windows.end - s->windows.begin;
+  const int64_t tiles = a->S == 1 ? carafe_div_up(count, PIXELS) : count * slices;
+  const int64_t cuts = carafe_div_up(channels_of(s), SUM_VECTORS * VL);
+  struct prefetch prefetch = prefetch_next(s, tiles * cuts * (s->groups.end - s->groups.begin));
+  if (a->is_half) pack_weights(s);
+  for (int64_t slice = 0; slice < slices; slice++) {
+    for (int64_t g = s->groups.begin; g < s->groups.end; g++) sum_slice(s, slice, g, &prefetch);
   }
 }
 
@@ -138,10 +152,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     s.scratch = weights;
     while (next_windows(&s)) {
       for (; s.packed_row < rows_seen(&s).end; count_pixel(&s)) pack_pixel(&s);
-      if (args->is_half) pack_weights(&s);
-      for (int64_t slice = 0; slice < carafe_slices(args); slice++) {
-        for (int64_t g = s.groups.begin; g < s.groups.end; g++) sum_slice(&s, slice, g);
-      }
+      sum_windows(&s);
     }
   }
   vf_stream_end();

@@ -7,7 +7,6 @@
    one serves all of the other. A lane of a sum takes every VL-th channel, whatever else is computed
    beside it. */
 
-#include "families/carafe/prefetch.h"
 #include "families/carafe/tile.h"
 
 /* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */

@@ -56,12 +56,13 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
    is left out. */
 enum { MOST_CHANNELS = 1024 };
 
-/* Window centres of a row that are done together, and floats for their weights, about. */
-enum { FORWARD_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
+/* Window centres of a row that are done together, and floats of their weights, about. */
+enum { FEW_WINDOWS = 16, MANY_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
 
 static int64_t forward_windows(const struct carafe_args *a) {
   const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * a->groups * a->K * a->K);
-  const int64_t most = a->is_half ? mluop_min(FORWARD_WINDOWS, fit) : FORWARD_WINDOWS;
+  const int64_t windows = a->groups > 1 || fit < MANY_WINDOWS ? FEW_WINDOWS : MANY_WINDOWS;
+  const int64_t most = a->is_half ? mluop_min(windows, fit) : windows;
   return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
 }
 

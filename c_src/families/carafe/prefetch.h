@@ -66,14 +66,15 @@ static inline void prefetch_pixels(struct prefetch *p, const struct walk *s, con
 /* While the windows in turn are done, `times` times: what the next ones need; and, of the same
    columns, the row of grad_input that is stored next. */
 static inline struct prefetch prefetch_next(const struct walk *s, int64_t times) {
-  const struct carafe_backward_args *args = carafe_backward_of(s->args);
   const struct carafe_args *a = s->args;
+  const struct carafe_backward_args *args = carafe_backward_of(a);
   const int64_t taps = a->K * a->K, above = s->row - (a->K - 1) / 2;
   const struct carafe_span own = carafe_both(s->windows, s->columns);
   struct walk next = *s;
   struct prefetch p = {.areas = 0};
   if (!a->large) return p;
-  if (own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
+  const int is_backward = a->output == NULL;
+  if (is_backward && own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
     prefetch_pixels(&p, s, args->grad_input, a->C, (s->n * a->H + above) * a->W + own.begin,
                     own.end - own.begin, 1);
   }
@@ -81,8 +82,9 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
     const int64_t count = (next.windows.end - next.windows.begin) * a->S;
     const int64_t pixel = first_pixel(s, next.row, next.windows.begin);
     prefetch_pixels(&p, s, a->mask, taps, pixel, count, a->S);
-    prefetch_pixels(&p, s, args->grad_output, a->C, pixel, count, a->S);
-    if (is_own_row(&next)) prefetch_pixels(&p, s, args->grad_mask, taps, pixel, count, a->S);
+    if (is_backward) prefetch_pixels(&p, s, args->grad_output, a->C, pixel, count, a->S);
+    if (is_backward && is_own_row(&next))
+      prefetch_pixels(&p, s, args->grad_mask, taps, pixel, count, a->S);
   }
   p.at_once = carafe_div_up(p.lines, carafe_max(1, times));
   return p;

@@ -12,6 +12,7 @@
    are clipped to the map before: no tap outside is touched, and none costs a branch. */
 
 #include "families/carafe/pack.h"
+#include "families/carafe/prefetch.h"
 
 /* Of 32 registers, 4 x 4 hold sums, or 4 x 6 gradients; of 16, 4 x 3, or 4 x 2 where products need
    one as well. */
@@ -29,9 +30,10 @@ enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
 
 struct tile {
   struct walk *walk;
-  struct pixels values; /* output, or packed gradients */
-  struct pixels taps;   /* weights or grad_mask, from the first row on */
-  float *const *rows;   /* of a ring, under the windows */
+  struct prefetch *prefetch; /* forward: between tiles */
+  struct pixels values;      /* output, or packed gradients */
+  struct pixels taps;        /* weights or grad_mask, from the first row on */
+  float *const *rows;        /* of a ring, under the windows */
   int64_t row_count, rows_at_once;
   int64_t at_zero, column; /* floats from a row to column 0 of the map, and to the next one */
   int64_t channel;         /* forward: of those in turn, the first one of the tile */
