@@ -96,26 +96,19 @@ mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, cons
   return status;
 }
 
-static struct carafe_shape shape_of(const struct mluop_call *call) {
-  const int64_t groups = mluop_integer_of(call, "group_size");
-  return (struct carafe_shape){
-      .N = mluop_extent(call, 'N'),
-      .H = mluop_extent(call, 'H'),
-      .W = mluop_extent(call, 'W'),
-      .C = mluop_extent(call, 'C') / groups,
-      .K = mluop_integer_of(call, "kernel_size"),
-      .G = groups,
-      .S = mluop_integer_of(call, "scale_factor"),
-      .is_half = mluop_is_half(call, INPUT),
-  };
-}
-
 /* `args` has the tensors. */
-static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args args) {
+static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args) {
   struct mluop_job job = {.kernel = NULL};
-  args.shape = shape_of(call);
-  args.large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
-  mluop_carafe_plan(call->handle, &args, &job);
+  args->N = mluop_extent(call, 'N');
+  args->H = mluop_extent(call, 'H');
+  args->W = mluop_extent(call, 'W');
+  args->G = mluop_integer_of(call, "group_size");
+  args->C = mluop_extent(call, 'C') / args->G;
+  args->K = mluop_integer_of(call, "kernel_size");
+  args->S = mluop_integer_of(call, "scale_factor");
+  args->is_half = mluop_is_half(call, INPUT);
+  args->large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  mluop_carafe_plan(call->handle, args, &job);
   if (job.scratch_bytes > 0 && mluop_reserve(call->handle, 0, &job) == NULL) {
     return mluop_no_scratch(call);
   }
@@ -137,7 +130,8 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
                   [OUTPUT] = {"output", output_desc, output, .output = true}}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
-  return run(&call, (struct carafe_args){.input = input, .mask = mask, .output = output});
+  struct carafe_args args = {.input = input, .mask = mask, .output = output};
+  return run(&call, &args);
 }
 
 mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -159,9 +153,9 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                   [GRAD_MASK] = {"grad_mask", grad_mask_desc, grad_mask, .output = true}}};
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, backward_rules, &status)) return status;
-  return run(&call, (struct carafe_args){.input = input,
-                                         .mask = mask,
-                                         .grad_output = grad_output,
-                                         .grad_input = grad_input,
-                                         .grad_mask = grad_mask});
+  struct carafe_backward_args args = {.both = {.input = input, .mask = mask},
+                                      .grad_output = grad_output,
+                                      .grad_input = grad_input,
+                                      .grad_mask = grad_mask};
+  return run(&call, &args.both);
 }

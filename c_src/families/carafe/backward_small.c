@@ -7,10 +7,7 @@
 #include "families/carafe/lane_spread.h"
 #include "families/carafe/lane_sums.h"
 
-/* small_channels: both gradients where groups have few channels. A vector holds one channel, or one
-   tap, of VL positions: the groups of a column are neighbours, and so are the columns. Rows of the
-   input, of grad_output and of grad_input are kept as a plane for each channel, those of the mask
-   as one for each tap. In a plane, a tap lies as many positions further as there are groups. */
+/* small_channels: both gradients where groups have few channels. */
 
 /* Which of two NaNs a sum keeps may depend on how many rows of a block are done at once. */
 static void make_nans_equal(float *row, int64_t count) {
@@ -20,16 +17,16 @@ static void make_nans_equal(float *row, int64_t count) {
   }
 }
 
-static void store_planes(const struct walk *s, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
+static void store_row(const struct walk *s, int64_t y) {
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
-  const int64_t end = s->columns.end * pitch_of(s), floats = a->C * s->args->plan.plane;
+  const int64_t end = s->columns.end * pitch_of(s), floats = a->C * scratch->plane;
   const struct lane_numbers row = row_of(s, scratch->sums, y);
   make_nans_equal(row.at, floats);
   for (int64_t p = s->columns.begin * pitch_of(s); p < end; p += VL) {
     int64_t lane[VL];
     struct runs b = runs_at(s, lane, p, end, a->G);
-    choose_runs(&b, s->args->grad_input, map_run(s, y), a->C);
+    choose_runs(&b, carafe_backward_of(s->args)->grad_input, map_run(s, y), a->C);
     lanes_put(&b, row.at + place_of(s, p) * row.scale, row.unit);
   }
   memset(row.at, 0, (size_t)floats * sizeof(*row.at));
@@ -44,11 +41,12 @@ struct row_slice {
 
 /* What a vector of windows contributes to grad_input. */
 static void spread_windows(const struct walk *s, const struct row_slice *c, int64_t position) {
-  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
   const int64_t begin = carafe_max(0, s->columns.begin - first);
-  const int64_t top = s->owned.begin - s->row + (a->K - 1) / 2;
+  const struct carafe_span rows = carafe_both(rows_seen(s), s->rows);
+  const int64_t top = rows.begin - s->row + (a->K - 1) / 2;
   float *sums[CARAFE_SMALL_BACKWARD_K];
   struct lane_spread t = {.weights = c->weights.at + top * a->K * CARAFE_TILE * VL,
                           .grads = c->grads.at,
@@ -57,21 +55,20 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
                           .channels = a->C,
                           .begin = begin,
                           .end = carafe_min(a->K, s->columns.end - first),
-                          .rows = s->owned.end - s->owned.begin,
+                          .rows = rows.end - rows.begin,
                           .column = pitch * a->C,
                           .unit = VL};
   for (int64_t y = 0; y < t.rows; y++) {
-    const struct lane_numbers row = row_of(s, scratch->sums, s->owned.begin + y);
+    const struct lane_numbers row = row_of(s, scratch->sums, rows.begin + y);
     sums[y] = row.at + place_of(s, (first + begin) * pitch + position % pitch) * row.scale;
   }
   spread_pixels(&t, c->pixels);
 }
 
-/* Packs the windows around columns [begin, end), and makes their grad_mask if `dots` is not NULL.
- */
-static void do_positions(struct walk *s, const struct row_slice *c, struct lane_windows *dots,
+/* Packs the windows around columns [begin, end); makes their grad_mask if `dots` is not NULL. */
+static void do_positions(const struct walk *s, const struct row_slice *c, struct lane_windows *dots,
                          int64_t begin, int64_t end) {
-  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers *w = &c->weights, *g = &c->grads;
   const int64_t pitch = pitch_of(s);
@@ -81,20 +78,19 @@ static void do_positions(struct walk *s, const struct row_slice *c, struct lane_
     int64_t lane[VL];
     struct runs b = runs_at(s, lane, p, end * pitch, a->S * a->G);
     for (int e = 0; e < c->pixels; e++) {
-      prefetch_lines(&s->prefetch);
       choose_runs(&b, s->args->mask, c->run[e], a->K * a->K);
       lanes_take(w->at + e * w->unit + at * w->scale, CARAFE_TILE * w->unit, &b);
-      choose_runs(&b, s->args->grad_output, c->run[e], a->C);
+      choose_runs(&b, carafe_backward_of(s->args)->grad_output, c->run[e], a->C);
       lanes_take(g->at + e * g->unit + at * g->scale, CARAFE_TILE * g->unit, &b);
     }
-    if (s->args->plan.spread > 0) spread_windows(s, c, p);
+    if (scratch->spreads) spread_windows(s, c, p);
     if (dots == NULL) continue;
     dots->input = input.at + at * input.scale;
     dots->values = g->at + at * g->scale;
     dot_lane_pixels(dots, c->pixels);
     clear_outside(s, p, dots->taps);
     for (int e = 0; e < c->pixels; e++) {
-      choose_runs(&b, s->args->grad_mask, c->run[e], a->K * a->K);
+      choose_runs(&b, carafe_backward_of(s->args)->grad_mask, c->run[e], a->K * a->K);
       lanes_put(&b, dots->taps + e * VL, CARAFE_TILE * VL);
     }
   }
@@ -102,8 +98,9 @@ static void do_positions(struct walk *s, const struct row_slice *c, struct lane_
 
 /* grad_input of the block's own columns. */
 static void do_grad_input(const struct walk *s, const struct row_slice *c) {
-  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
+  const struct carafe_span owned = carafe_both(rows_seen(s), s->rows);
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
   struct lane_sums t = {.K = K,
                         .channels = a->C,
@@ -111,11 +108,11 @@ static void do_grad_input(const struct walk *s, const struct row_slice *c) {
                         .weights_column = pitch_of(s) * c->weights.scale,
                         .grads_unit = c->grads.unit,
                         .grads_column = pitch_of(s) * c->grads.scale};
-  for (int64_t p = s->columns.begin * s->groups; p < s->columns.end * s->groups; p += VL) {
-    const int64_t at = place_of(s, p), window = at + r * s->groups;
+  for (int64_t p = s->columns.begin * a->G; p < s->columns.end * a->G; p += VL) {
+    const int64_t at = place_of(s, p), window = at + r * a->G;
     t.grads = c->grads.at + window * c->grads.scale;
-    for (int64_t y = s->owned.begin, rows; y < s->owned.end; y += rows) {
-      rows = carafe_min(s->owned.end - y, LANE_ROWS);
+    for (int64_t y = owned.begin, rows; y < owned.end; y += rows) {
+      rows = carafe_min(owned.end - y, LANE_ROWS);
       t.weights =
           c->weights.at + window * c->weights.scale + (y - top) * K * CARAFE_TILE * c->weights.unit;
       for (int64_t i = 0; i < rows; i++) {
@@ -129,12 +126,9 @@ static void do_grad_input(const struct walk *s, const struct row_slice *c) {
 }
 
 /* All windows of a row of the block. */
-static void do_row(struct walk *s, struct carafe_span centres) {
-  const struct carafe_shape *a = &s->args->shape;
+static void do_row(const struct walk *s) {
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
-  const int64_t steps =
-      carafe_div_up((centres.end - centres.begin) * pitch_of(s), VL) * a->S * a->S;
-  prefetch_after(s, centres, 0, steps);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     /* Those of vectors that are spread at once are not kept. */
     struct row_slice c = {.weights = numbers_of(s, scratch->weights, 0),
@@ -142,18 +136,27 @@ static void do_row(struct walk *s, struct carafe_span centres) {
     c.pixels = runs_of_slice(s, slice, c.run);
     int64_t place[CARAFE_SMALL_BACKWARD_K * CARAFE_SMALL_BACKWARD_K];
     struct lane_windows dots = windows_of(s, scratch->taps, c.grads.unit, place);
-    do_positions(s, &c, NULL, centres.begin, s->columns.begin);
+    do_positions(s, &c, NULL, s->windows.begin, s->columns.begin);
     do_positions(s, &c, is_own_row(s) ? &dots : NULL, s->columns.begin, s->columns.end);
-    do_positions(s, &c, NULL, s->columns.end, centres.end);
-    if (s->args->plan.spread == 0) do_grad_input(s, &c);
+    do_positions(s, &c, NULL, s->columns.end, s->windows.end);
+    if (!scratch->spreads) do_grad_input(s, &c);
   }
 }
 
 void MLUOP_VARIANT(carafe_backward_small)(const void *vargs, int64_t begin, int64_t end,
                                           void *memory) {
-  static const struct steps steps = {clear_planes, pack_planes, do_row, store_planes};
   const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
-  const struct carafe_small_scratch scratch = carafe_small_layout(&arena, args);
-  walk_items(args, begin, end, &scratch, &steps);
+  struct carafe_small_scratch scratch = carafe_small_layout(&arena, args, VL);
+  while (begin < end) {
+    struct walk s = next_block(args, &begin, end);
+    s.scratch = &scratch;
+    clear_planes(&s);
+    while (next_windows(&s)) {
+      while (is_own_row(&s) && s.packed_row < rows_seen(&s).end) pack_row(&s);
+      do_row(&s);
+      const struct carafe_span complete = rows_complete(&s);
+      for (int64_t y = complete.begin; y < complete.end; y++) store_row(&s, y);
+    }
+  }
 }

@@ -66,15 +66,14 @@ static void sum_lanes(const struct lane_windows *t, int pixels) {
 }
 
 /* All windows of a row of the block. */
-static void do_row(struct walk *s, struct carafe_span columns) {
-  const struct carafe_shape *a = &s->args->shape;
+static void do_row(struct walk *s) {
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct lane_numbers input = numbers_of(s, scratch->input, a->C);
-  const int64_t pitch = pitch_of(s), begin = columns.begin * pitch, end = columns.end * pitch;
+  const int64_t pitch = pitch_of(s), begin = s->windows.begin * pitch, end = s->windows.end * pitch;
   int64_t place[CARAFE_FORWARD_K * CARAFE_FORWARD_K];
   struct lane_windows t = windows_of(s, scratch->weights, VL, place);
   t.values = scratch->grads;
-  prefetch_after(s, columns, 0, carafe_div_up(end - begin, VL) * a->S * a->S);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     int64_t run[CARAFE_TILE];
     const int pixels = runs_of_slice(s, slice, run);
@@ -82,7 +81,6 @@ static void do_row(struct walk *s, struct carafe_span columns) {
       int64_t lane[VL];
       struct runs b = runs_at(s, lane, p, end, a->S * a->G);
       for (int e = 0; e < pixels; e++) {
-        prefetch_lines(&s->prefetch);
         choose_runs(&b, s->args->mask, run[e], a->K * a->K);
         lanes_take(t.taps + e * VL, CARAFE_TILE * VL, &b);
       }
@@ -99,9 +97,16 @@ static void do_row(struct walk *s, struct carafe_span columns) {
 
 void MLUOP_VARIANT(carafe_forward_small)(const void *vargs, int64_t begin, int64_t end,
                                          void *memory) {
-  static const struct steps steps = {clear_planes, pack_planes, do_row, NULL};
   const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
-  const struct carafe_small_scratch scratch = carafe_small_layout(&arena, args);
-  walk_items(args, begin, end, &scratch, &steps);
+  struct carafe_small_scratch scratch = carafe_small_layout(&arena, args, VL);
+  while (begin < end) {
+    struct walk s = next_block(args, &begin, end);
+    s.scratch = &scratch;
+    clear_planes(&s);
+    while (next_windows(&s)) {
+      while (s.packed_row < rows_seen(&s).end) pack_row(&s);
+      do_row(&s);
+    }
+  }
 }

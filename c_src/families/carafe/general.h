@@ -2,57 +2,84 @@
 #ifndef MLUOP_FAMILIES_CARAFE_GENERAL_H_
 #define MLUOP_FAMILIES_CARAFE_GENERAL_H_
 
-/* How a thread's memory is laid out, for the general kernels of both directions. */
+/* How a thread's memory is laid out, for the general kernels of both directions.
+
+   Rows of the map, packed as floats, are in rings. A ring has those under the windows of a row; row
+   y is in slot y % slots. The pixels of a column lie side by side: windows are in one piece, and
+   spread over all sets of the first-level cache. */
 
 #include "core/arena.h"
 #include "families/carafe/job.h"
-
-/* Rows of the map, packed as floats. A ring has those under the windows of a row; row y is in slot
-   y % slots. The pixels of a column lie side by side: windows are in one piece, and spread over all
-   sets of the first-level cache. */
-struct carafe_rings {
-  float *input;
-  float *sums, *totals;         /* of grad_input; totals: NULL if sums are made directly */
-  float *grads;                 /* of a slice of pixels */
-  float *taps;                  /* their weights, or their grad_mask, if those are half */
-  int64_t slots, pixel, column; /* floats of a packed pixel, and from a column to the next */
-};
 
 /* Tiles of 4 neighbours reach up to 3 columns beside the map. */
 enum { CARAFE_MARGIN = CARAFE_TILE - 1 };
 
 /* The forward packs one row ahead. */
-static inline int64_t carafe_slots(const struct carafe_args *args) {
-  return carafe_min(args->shape.K + (args->output != NULL), args->shape.H);
+static inline int64_t carafe_slots(const struct carafe_args *a) {
+  return carafe_min(a->K + (a->output != NULL), a->H);
 }
 
 /* Floats of a packed pixel: an odd number of cache lines, and one of them at least is free. */
-static inline int64_t carafe_pixel_floats(const struct carafe_args *args) {
-  const int64_t floats = args->plan.groups * carafe_padded(args->plan.channels);
+static inline int64_t carafe_pixel_floats(const struct carafe_args *a) {
+  const int64_t floats = a->groups * carafe_padded(a->channels);
   return ((floats / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
 }
 
-static inline int64_t carafe_column_floats(const struct carafe_args *args) {
-  return carafe_slots(args) * carafe_pixel_floats(args);
+/* Floats from a column to the next. */
+static inline int64_t carafe_column_floats(const struct carafe_args *a) {
+  return carafe_slots(a) * carafe_pixel_floats(a);
 }
 
-static inline struct carafe_rings carafe_lay_out(struct mluop_arena *arena,
-                                                 const struct carafe_args *args) {
-  const struct carafe_shape *a = &args->shape;
-  const struct carafe_plan *plan = &args->plan;
-  const int is_forward = args->output != NULL;
-  const int64_t pixels = plan->windows * CARAFE_TILE, taps = a->K * a->K;
-  const int64_t around = carafe_min(a->W, plan->columns + a->K - 1) + 2 * CARAFE_MARGIN;
-  const int64_t own = is_forward ? 0 : plan->columns;
-  const int64_t weights =
-      is_forward ? plan->windows * a->S * a->S * plan->groups * taps : pixels * carafe_padded(taps);
-  struct carafe_rings m = {.slots = carafe_slots(args), .pixel = carafe_pixel_floats(args)};
-  m.column = m.slots * m.pixel;
-  m.input = mluop_take(arena, around * m.column, sizeof(float));
-  m.sums = mluop_take(arena, own * m.column, sizeof(float));
-  if (plan->total_rows > 0) m.totals = mluop_take(arena, own * m.column, sizeof(float));
-  m.grads = mluop_take(arena, is_forward ? 0 : pixels * carafe_padded(a->C), sizeof(float));
-  m.taps = mluop_take(arena, a->is_half ? weights : 0, sizeof(float));
+/* Floats of a ring of the input. */
+static inline int64_t carafe_ring_floats(const struct carafe_args *a) {
+  const int64_t columns = carafe_min(a->W, a->columns + a->K - 1) + 2 * CARAFE_MARGIN;
+  return columns * carafe_column_floats(a);
+}
+
+/* Takes the ring of the input, and room for half weights of some windows. */
+static inline float *carafe_lay_out_forward(struct mluop_arena *arena, const struct carafe_args *a,
+                                            float **weights) {
+  const int64_t count = a->windows * a->S * a->S * a->groups * a->K * a->K;
+  float *ring = mluop_take(arena, carafe_ring_floats(a), sizeof(float));
+  *weights = mluop_take(arena, a->is_half ? count : 0, sizeof(float));
+  return ring;
+}
+
+/* Channels are cut into parts, each with rings of its own: windows of one stay in the first-level
+   cache. */
+struct carafe_rings {
+  float *input;
+  float *sums, *totals; /* of grad_input; totals: NULL if sums are made directly */
+  float *grads;         /* of a slice of pixels, of a part */
+  float *weights, *results /* of a slice: the mask and grad_mask, if those are half */;
+};
+
+static inline int64_t carafe_parts(const struct carafe_args *a) {
+  return carafe_div_up(a->C, a->channels);
+}
+
+/* Two-level sums: 0, or rows of windows that are summed together; and slices of their pixels. */
+static inline int64_t carafe_total_rows(const struct carafe_args *a) {
+  const int64_t terms = a->K * a->S * a->S;
+  return a->K * terms > CARAFE_SUM_TERMS ? carafe_max(1, CARAFE_SUM_TERMS / 2 / terms) : 0;
+}
+
+static inline int64_t carafe_total_slices(const struct carafe_args *a) {
+  return carafe_max(1, CARAFE_SUM_TERMS / (CARAFE_TILE * a->K));
+}
+
+static inline struct carafe_rings carafe_lay_out_backward(struct mluop_arena *arena,
+                                                          const struct carafe_args *a) {
+  const int64_t parts = carafe_parts(a), pixels = a->windows * CARAFE_TILE;
+  const int64_t own = parts * a->columns * carafe_column_floats(a);
+  const int64_t taps = a->is_half ? pixels * carafe_padded(a->K * a->K) : 0;
+  struct carafe_rings m = {NULL};
+  m.input = mluop_take(arena, parts * carafe_ring_floats(a), sizeof(float));
+  m.sums = mluop_take(arena, own, sizeof(float));
+  if (carafe_total_rows(a) > 0) m.totals = mluop_take(arena, own, sizeof(float));
+  m.grads = mluop_take(arena, pixels * carafe_padded(a->channels), sizeof(float));
+  m.weights = mluop_take(arena, taps, sizeof(float));
+  m.results = mluop_take(arena, taps, sizeof(float));
   return m;
 }
 

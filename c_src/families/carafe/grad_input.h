@@ -14,7 +14,7 @@
 MLUOP_INLINE void add_tile(const struct tile *t, int pixels, int neighbours, int vectors) {
   vf grad[PIXELS][VECTORS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    const float *from = pixel_at(&t->pixels, e);
+    const float *from = pixel_at(&t->values, e);
     MLUOP_UNROLL for (int v = 0; v < vectors; v++) grad[e][v] = vf_load(from + v * VL);
   }
   add_rows(grad, t, pixels, neighbours, vectors, 1);
@@ -36,32 +36,34 @@ static void add_pixels(const struct tile *t, int64_t vectors, enum tile_kind kin
   if (kind == NEIGHBOURS) add_vectors(t, vectors, 4, 1);
 }
 
-/* Column x of the block in a ring of sums. */
-static int64_t sums_column(const struct walk *s, int64_t x) {
-  const struct carafe_rings *rings = s->scratch;
-  return (x - s->columns.begin) * rings->column;
+/* Row y of the rings of sums or totals, of the channels in turn: column 0 of the map. */
+static float *sums_row(const struct walk *s, float *rings, int64_t y) {
+  const struct carafe_args *a = s->args;
+  const int64_t columns = s->channel / a->channels * a->columns - s->columns.begin;
+  return row_of_ring(a, rings, y) + columns * carafe_column_floats(a);
 }
 
-/* What the windows of a slice contribute. */
-static void do_grad_input(struct walk *s, const struct slice *c, const struct pixels *grads,
+/* What the windows of a slice contribute to the channels in turn of a group. */
+static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const struct pixels *grads,
                           const struct pixels *weights) {
-  const struct carafe_shape *a = &s->args->shape;
   const struct carafe_rings *rings = s->scratch;
-  const int64_t all = carafe_div_up(a->C, VL), cuts = carafe_div_up(all, GRAD_VECTORS);
+  const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, GRAD_VECTORS);
   float *rows[CARAFE_BACKWARD_K];
-  struct tile t = tile_of(s, c, grads, weights, s->owned, rings->sums, rows);
+  struct tile t;
+  begin_tiles(&t, s, grads, weights, carafe_both(rows_seen(s), s->rows), rings->sums, rows);
   enum tile_kind kind;
-  t.at_zero = sums_column(s, 0) + c->group * carafe_padded(a->C);
+  t.at_zero = sums_row(s, rings->sums, 0) - rings->sums +
+              (group - s->groups.begin) * carafe_padded(s->args->channels);
   for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
     vectors = carafe_div_up(all - begin, cuts - cut);
-    for (move_tile(&t, c->windows.begin); t.window < c->windows.end;
+    for (move_tile(&t, s->windows.begin); t.window < s->windows.end;
          move_tile(&t, t.window + tile_step(kind))) {
-      kind = tile_at(s, c, t.window, c->windows.end);
+      kind = tile_at(s->args, slice, t.window, s->windows.end);
       clip_tile(&t, s->columns, kind == NEIGHBOURS);
       add_pixels(&t, vectors, kind);
     }
     t.at_zero += vectors * VL;
-    t.pixels.at += vectors * VL * (int64_t)sizeof(float);
+    t.values.at += vectors * VL * (int64_t)sizeof(float);
   }
 }
 
@@ -74,35 +76,41 @@ static void move_sums(float *total, float *sum, int64_t count) {
 }
 
 /* Two-level sums: what was added to some columns of the rows under the windows. */
-static void add_totals(const struct walk *s, struct carafe_span windows) {
+static void add_totals(struct walk *s, struct carafe_span windows) {
+  const struct carafe_args *a = s->args;
   const struct carafe_rings *rings = s->scratch;
-  const struct carafe_span columns = both_spans(s->columns, windows);
-  for (int64_t y = s->owned.begin; y < s->owned.end; y++) {
-    const int64_t row = row_of_ring(rings, rings->sums, y) - rings->sums;
-    for (int64_t x = columns.begin; x < columns.end; x++) {
-      const int64_t at = row + sums_column(s, x);
-      move_sums(rings->totals + at, rings->sums + at, rings->pixel);
+  const struct carafe_span columns = carafe_both(s->columns, windows),
+                           rows = carafe_both(rows_seen(s), s->rows);
+  for (s->channel = 0; s->channel < a->C; s->channel += a->channels) {
+    for (int64_t y = rows.begin; y < rows.end; y++) {
+      for (int64_t x = columns.begin; x < columns.end; x++) {
+        const int64_t at = x * carafe_column_floats(a);
+        move_sums(sums_row(s, rings->totals, y) + at, sums_row(s, rings->sums, y) + at,
+                  carafe_pixel_floats(a));
+      }
     }
   }
 }
 
 /* Store: row y, to which no window contributes any more. Its sums become 0. */
-static void store_sums(const struct walk *s, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
+static void store_sums(struct walk *s, int64_t y) {
+  const struct carafe_args *a = s->args;
   const struct carafe_rings *rings = s->scratch;
-  const int64_t floats = rings->pixel, group = carafe_padded(a->C);
-  const int64_t row = row_of_ring(rings, rings->sums, y) - rings->sums;
+  const int64_t floats = carafe_pixel_floats(a);
   for (int64_t x = s->columns.begin; x < s->columns.end; x++) {
-    const int64_t at = row + sums_column(s, x), to = map_element(s, y, x);
-    float *sums = rings->sums + at;
-    if (rings->totals != NULL) {
-      move_sums(rings->totals + at, sums, floats);
-      sums = rings->totals + at;
+    for (s->channel = 0; s->channel < a->C; s->channel += a->channels) {
+      const int64_t at = x * carafe_column_floats(a), to = map_element(s, y, x) + s->channel;
+      float *sums = sums_row(s, rings->sums, y) + at;
+      if (rings->totals != NULL) {
+        move_sums(sums_row(s, rings->totals, y) + at, sums, floats);
+        sums = sums_row(s, rings->totals, y) + at;
+      }
+      for (int64_t g = 0; g < s->groups.end - s->groups.begin; g++) {
+        carafe_store_run(carafe_backward_of(a)->grad_input, to + g * a->C,
+                         sums + g * carafe_padded(a->channels), channels_of(s), a->is_half);
+      }
+      memset(sums, 0, (size_t)floats * sizeof(*sums));
     }
-    for (int64_t g = 0; g < s->groups; g++) {
-      carafe_store_run(s->args->grad_input, to + g * a->C, sums + g * group, a->C, a->is_half);
-    }
-    memset(sums, 0, (size_t)floats * sizeof(*sums));
   }
 }
 

@@ -37,19 +37,19 @@ MLUOP_INLINE void add_products(vf sum[PIXELS][MOST_TAPS], const float *const *gr
   }
 }
 
-/* The totals of the lanes, to `to[e]`: by four taps of a pixel, or four pixels of a tap that is
-   left. */
-MLUOP_INLINE void fold_sums(float *const *to, vf sum[PIXELS][MOST_TAPS], int pixels, int taps) {
+/* The totals of the lanes: by four taps of a pixel, or four pixels of a tap that is left. */
+MLUOP_INLINE void fold_sums(float total[PIXELS][MOST_TAPS], vf sum[PIXELS][MOST_TAPS], int pixels,
+                            int taps) {
   const int by_taps = taps / 4 * 4, p = pixels - 1;
   MLUOP_UNROLL for (int t = 0; t < by_taps; t += 4) {
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-      vf_store_sums4(to[e] + t, sum[e][t], sum[e][t + 1], sum[e][t + 2], sum[e][t + 3]);
+      vf_store_sums4(total[e] + t, sum[e][t], sum[e][t + 1], sum[e][t + 2], sum[e][t + 3]);
     }
   }
   MLUOP_UNROLL for (int t = by_taps; t < taps; t++) {
     float four[4];
     vf_store_sums4(four, sum[0][t], sum[p < 1 ? p : 1][t], sum[p < 2 ? p : 2][t], sum[p][t]);
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) to[e][t] = four[e];
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) total[e][t] = four[e];
   }
 }
 
@@ -60,32 +60,37 @@ MLUOP_INLINE void dot_run(const struct tile *t, const float *x, int64_t tap, int
   vf sum[PIXELS][MOST_TAPS];
   const int columns = shift ? taps + pixels - 1 : taps;
   const float *grad[PIXELS], *at[MOST_TAPS + PIXELS - 1];
+  MLUOP_UNROLL for (int i = 0; i < columns; i++) at[i] = mluop_opaque_pointer(x + i * t->column);
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    grad[e] = mluop_opaque_pointer(pixel_at(&t->pixels, e));
+    grad[e] = mluop_opaque_pointer(pixel_at(&t->values, e));
+  }
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int i = 0; i < taps; i++) sum[e][i] = vf_set(0.0f);
   }
-  MLUOP_UNROLL for (int i = 0; i < columns; i++) at[i] = mluop_opaque_pointer(x + i * t->column);
   for (int64_t c = 0; c < channels; c = mluop_opaque(c + VL)) {
     add_products(sum, grad, at, c, pixels, taps, shift);
   }
-  float total[PIXELS][MOST_TAPS], *to[PIXELS];
-  for (int e = 0; e < pixels; e++) to[e] = is_first ? pixel_at(&t->taps, e) + tap : total[e];
-  fold_sums(to, sum, pixels, taps);
-  for (int e = 0; e < pixels && !is_first; e++) {
-    for (int i = 0; i < taps; i++) pixel_at(&t->taps, e)[tap + i] += total[e][i];
+  float total[PIXELS][MOST_TAPS];
+  fold_sums(total, sum, pixels, taps);
+  MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    float *to = pixel_at(&t->taps, e) + tap;
+    MLUOP_UNROLL for (int i = 0; i < taps; i++) to[i] =
+        is_first ? total[e][i] : to[i] + total[e][i];
   }
 }
 
 /* Rows are cut into runs of about the same length, where registers are full. */
-MLUOP_INLINE void dot_tile(const struct tile *t, struct prefetch *prefetch, int64_t channels,
-                           int is_first, int pixels, int shift) {
-  const int64_t begin = carafe_max(0, t->begin - (shift ? pixels - 1 : 0));
-  const int64_t end = carafe_min(t->K, t->end), column = t->column;
-  const int64_t at = first_column(t) + (begin - t->begin) * column;
+MLUOP_INLINE void dot_tile(const struct tile *t, struct prefetch *prefetch, int pixels, int shift) {
+  const struct walk *s = t->walk;
+  const int64_t channels = carafe_div_up(channels_of(s), VL) * VL, K = s->args->K;
+  const int64_t begin = carafe_max(0, t->used.begin - (shift ? pixels - 1 : 0));
+  const int64_t end = carafe_min(K, t->used.end), column = t->column;
+  const int64_t at = first_column(t) + (begin - t->used.begin) * column;
+  const int is_first = s->channel == 0;
   for (int64_t y = 0; y < t->row_count; y++) {
     const float *x = t->rows[y] + at;
     for (int64_t u = begin, taps; u < end; u += taps, x += taps * column) {
-      const int64_t left = end - u, tap = y * t->K + u;
+      const int64_t left = end - u, tap = y * K + u;
       taps = left >= 2 * MOST_TAPS ? MOST_TAPS : left > MOST_TAPS ? (left + 1) / 2 : left;
       prefetch_lines(prefetch);
       if (taps == 1) dot_run(t, x, tap, channels, is_first, pixels, 1, shift);
@@ -97,77 +102,59 @@ MLUOP_INLINE void dot_tile(const struct tile *t, struct prefetch *prefetch, int6
   }
 }
 
-static void dot_pixels(const struct tile *t, struct prefetch *prefetch, int64_t channels,
-                       int is_first, enum tile_kind kind) {
-  if (kind == ONE) dot_tile(t, prefetch, channels, is_first, 1, 0);
-  if (kind == THREE) dot_tile(t, prefetch, channels, is_first, 3, 0);
-  if (kind == FOUR) dot_tile(t, prefetch, channels, is_first, 4, 0);
-  if (kind == NEIGHBOURS) dot_tile(t, prefetch, channels, is_first, 4, 1);
+static void dot_pixels(const struct tile *t, struct prefetch *prefetch, enum tile_kind kind) {
+  if (kind == ONE) dot_tile(t, prefetch, 1, 0);
+  if (kind == THREE) dot_tile(t, prefetch, 3, 0);
+  if (kind == FOUR) dot_tile(t, prefetch, 4, 0);
+  if (kind == NEIGHBOURS) dot_tile(t, prefetch, 4, 1);
 }
 
-/* In a buffer, where `length` floats of each stand side by side. */
-static struct pixels pixels_of_buffer(const struct walk *s, const struct slice *c, float *buffer,
-                                      int64_t length) {
-  const int64_t pixels = s->args->shape.S > 1 ? c->pixels : 1;
-  const int64_t bytes = carafe_padded(length) * (int64_t)sizeof(float);
-  struct pixels p = {.at = (char *)buffer, .step = pixels * bytes};
-  for (int e = 0; e < CARAFE_TILE; e++) p.offset[e] = e * bytes;
-  return p;
+/* What the windows `own` of a slice have, of the channels in turn of a group. */
+static void do_grad_mask(struct walk *s, int64_t slice, int64_t group, struct carafe_span own,
+                         const struct pixels *grads, const struct pixels *results,
+                         struct prefetch *prefetch) {
+  const struct carafe_args *a = s->args;
+  float *rows[CARAFE_BACKWARD_K];
+  struct tile t;
+  begin_tiles(&t, s, grads, results, rows_seen(s), s->ring, rows);
+  enum tile_kind kind;
+  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->channels);
+  for (move_tile(&t, own.begin); t.window < own.end; move_tile(&t, t.window + tile_step(kind))) {
+    kind = tile_at(a, slice, t.window, own.end);
+    clip_tile(&t, (struct carafe_span){0, a->W}, kind == NEIGHBOURS);
+    dot_pixels(&t, prefetch, kind);
+  }
 }
 
 /* Taps of the window around column j that lie beside the map are 0, whatever the gradient. */
 static void clear_outside(const struct walk *s, int64_t j, float *taps) {
-  const int64_t K = s->args->shape.K, r = (K - 1) / 2;
-  const struct carafe_span columns = carafe_window(j, K, s->args->shape.W);
+  const int64_t K = s->args->K, r = (K - 1) / 2;
+  const struct carafe_span columns = carafe_window(j, K, s->args->W), rows = rows_seen(s);
   const int64_t left = columns.begin - j + r, right = columns.end - j + r;
-  for (int64_t y = 0; y < K; y++, taps += K) {
-    const int64_t at = s->row - r + y;
-    const int inside = at >= s->window.begin && at < s->window.end;
+  for (int64_t y = s->row - r; y <= s->row + r; y++, taps += K) {
+    const int inside = y >= rows.begin && y < rows.end;
     for (int64_t t = 0; t < (inside ? left : K); t++) taps[t] = 0.0f;
     for (int64_t t = right; t < K && inside; t++) taps[t] = 0.0f;
   }
 }
 
-/* Store: grad_mask of the windows `own` of a slice is complete in `results`. */
-static void store_results(const struct walk *s, const struct slice *c, struct carafe_span own,
-                          const struct pixels *results) {
-  const struct carafe_shape *a = &s->args->shape;
-  const int64_t K = a->K, r = (K - 1) / 2;
-  const int cut = s->window.end - s->window.begin < K;
-  const struct pixels to = pixels_in(s, c, s->args->grad_mask, K * K);
+/* Store: grad_mask of the windows `own` of a slice of a group is complete in `results`. */
+static void store_results(const struct walk *s, int64_t slice, int64_t group,
+                          struct carafe_span own, const struct pixels *results) {
+  const struct carafe_args *a = s->args;
+  const struct carafe_span pixels = carafe_slice(a, slice), rows = rows_seen(s);
+  const struct pixels to =
+      pixels_in(s, slice, group, carafe_backward_of(a)->grad_mask, a->K * a->K);
   for (int64_t j = own.begin; j < own.end; j++) {
-    const int64_t i = j - c->windows.begin;
-    for (int e = 0; e < (a->S > 1 ? c->pixels : 1); e++) {
+    const struct carafe_span columns = carafe_window(j, a->K, a->W);
+    const int cut = columns.end - columns.begin < a->K || rows.end - rows.begin < a->K;
+    for (int64_t e = 0; e < pixels.end - pixels.begin; e++) {
+      const int64_t i = j - s->windows.begin;
       float *from = (float *)(void *)(results->at + i * results->step + results->offset[e]);
-      if (cut || j < r || j + r >= a->W) clear_outside(s, j, from);
-      if (a->is_half) carafe_store_run(to.at + i * to.step + to.offset[e], 0, from, K * K, 1);
+      if (cut) clear_outside(s, j, from);
+      if (a->is_half) carafe_store_run(to.at + i * to.step + to.offset[e], 0, from, a->K * a->K, 1);
     }
   }
-}
-
-/* grad_mask of the windows `own` of a slice, some channels after others. */
-static void do_grad_mask(struct walk *s, const struct slice *c, const struct pixels *grads,
-                         struct carafe_span own) {
-  const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_rings *rings = s->scratch;
-  const int64_t taps = a->K * a->K, most = s->args->plan.part;
-  const struct pixels results = a->is_half ? pixels_of_buffer(s, c, rings->taps, taps)
-                                           : pixels_in(s, c, s->args->grad_mask, taps);
-  float *rows[CARAFE_BACKWARD_K];
-  struct tile t = tile_of(s, c, grads, &results, s->window, rings->input, rows);
-  enum tile_kind kind;
-  t.at_zero = input_column(s, 0) + c->group * carafe_padded(a->C);
-  for (int64_t channel = 0; channel < a->C; channel += most) {
-    const int64_t count = carafe_div_up(carafe_min(most, a->C - channel), VL) * VL;
-    for (move_tile(&t, own.begin); t.window < own.end; move_tile(&t, t.window + tile_step(kind))) {
-      kind = tile_at(s, c, t.window, own.end);
-      clip_tile(&t, (struct carafe_span){0, a->W}, kind == NEIGHBOURS);
-      dot_pixels(&t, &s->prefetch, count, channel == 0, kind);
-    }
-    t.at_zero += most;
-    t.pixels.at += most * (int64_t)sizeof(float);
-  }
-  store_results(s, c, own, &results);
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_GRAD_MASK_H_ */

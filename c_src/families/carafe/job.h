@@ -2,52 +2,51 @@
 #ifndef MLUOP_FAMILIES_CARAFE_JOB_H_
 #define MLUOP_FAMILIES_CARAFE_JOB_H_
 
-/* What forward and backward share: shapes, and how a job is cut into items. */
+/* What all kernels share: a call, and how its job is cut into items. */
 
 #include <stdint.h>
-
-/* Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask is
-   [N, S*H, S*W, G, K, K]. Output pixel (p, q) has the K x K window of the input around
-   (p / S, q / S). */
-struct carafe_shape {
-  int64_t N, H, W, C, G, K, S;
-  int is_half;
-};
 
 struct carafe_span {
   int64_t begin, end;
 };
 
-/* How the work of a call is done; 0 where it is not of a kernel. An item is a row of a block: of
-   some columns and rows of the map, for the channels of some whole groups, or a part of one. Items
-   of a block follow each other: what is in the caches for one serves the next. */
-struct carafe_plan {
-  int64_t groups, channels; /* of a full block; channels: of each group */
-  int64_t columns, rows;
-  int64_t windows;      /* windows of a row that are done together */
-  int64_t rotation;     /* forward: -1, or elements that the output begins after a line: store.h */
-  int64_t part;         /* backward: channels of a group that are summed together */
-  int64_t plane;        /* small_channels: floats of a channel of a row; */
-  int64_t spread;       /* and 0, or the lanes of a vector, if columns have vectors of groups */
-  int64_t total_rows;   /* two-level sums: 0, or rows of windows that are summed together; */
-  int64_t total_slices; /* and slices of the pixels of a window */
+/* A call. Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask
+   is [N, S*H, S*W, G, K, K]. Output pixel (p, q) has the K x K window of the input around
+   (p / S, q / S). */
+struct carafe_args {
+  int64_t N, H, W, C, G, K, S;
+  int is_half;
+  int large; /* the tensors exceed the caches */
+  const void *input, *mask;
+  void *output; /* of the backward: NULL */
+  /* An item is a row of a block: of some columns and rows of the map, for some whole groups, or
+     (forward) a part of one. Items of a block follow each other: what is in the caches for one
+     serves the next. */
+  int64_t groups, columns, rows; /* of a full block */
+  int64_t channels;              /* of each of its groups that are done together */
+  int64_t windows;               /* of a row that are done together */
+  int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
 };
 
-/* A call. Of the forward, the gradients are NULL; of the backward, the output. */
-struct carafe_args {
-  struct carafe_shape shape;
-  const void *input, *mask, *grad_output;
-  void *output, *grad_input, *grad_mask;
-  int large; /* the tensors exceed the caches */
-  struct carafe_plan plan;
+/* A call of the backward. */
+struct carafe_backward_args {
+  struct carafe_args both; /* what the forward has, too */
+  const void *grad_output;
+  void *grad_input, *grad_mask;
 };
+
+/* Those whose first member `a` is. */
+static inline const struct carafe_backward_args *carafe_backward_of(const struct carafe_args *a) {
+  return (const void *)a;
+}
 
 /* Channels that are done together, of one group or several. */
 enum { CARAFE_ITEM_CHANNELS = 256 };
 
 /* Rounding errors grow with the length of a sum: longer ones are made in two levels, as sums of
-   sums of about this length. */
-enum { CARAFE_SUM_LENGTH = 128 };
+   sums of about this length. An element of grad_input that gets more contributions than
+   CARAFE_SUM_TERMS has them added up by so many first. */
+enum { CARAFE_SUM_LENGTH = 128, CARAFE_SUM_TERMS = 1024 };
 
 /* The largest windows. */
 enum { CARAFE_FORWARD_K = 45, CARAFE_BACKWARD_K = 137, CARAFE_SMALL_BACKWARD_K = 11 };
@@ -65,6 +64,10 @@ static inline int64_t carafe_padded(int64_t channels) {
   return carafe_div_up(channels, CARAFE_PAD) * CARAFE_PAD;
 }
 
+static inline struct carafe_span carafe_both(struct carafe_span a, struct carafe_span b) {
+  return (struct carafe_span){carafe_max(a.begin, b.begin), carafe_min(a.end, b.end)};
+}
+
 /* What is up to r = (K - 1) / 2 away from `at` and lies on the map. */
 static inline struct carafe_span carafe_window(int64_t at, int64_t K, int64_t extent) {
   const int64_t r = (K - 1) / 2;
@@ -72,13 +75,18 @@ static inline struct carafe_span carafe_window(int64_t at, int64_t K, int64_t ex
 }
 
 /* Elements of a cache line. */
-static inline int64_t carafe_line_elements(const struct carafe_shape *shape) {
-  return shape->is_half ? 2 * CARAFE_PAD : CARAFE_PAD;
+static inline int64_t carafe_line_elements(const struct carafe_args *a) {
+  return a->is_half ? 2 * CARAFE_PAD : CARAFE_PAD;
 }
 
 /* The S x S pixels of a window are cut into slices of 3 or 4 (of 1, if S is 1). */
-static inline int64_t carafe_slices(const struct carafe_shape *a) {
+static inline int64_t carafe_slices(const struct carafe_args *a) {
   return carafe_div_up(a->S * a->S, CARAFE_TILE);
+}
+
+static inline struct carafe_span carafe_slice(const struct carafe_args *a, int64_t slice) {
+  const int64_t all = a->S * a->S, slices = carafe_slices(a);
+  return (struct carafe_span){all * slice / slices, all * (slice + 1) / slices};
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_JOB_H_ */

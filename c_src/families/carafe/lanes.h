@@ -76,6 +76,7 @@ static inline int64_t square_at(const struct runs *b, int64_t i) {
 /* Vector i, of elements i, goes to to[i * step], and comes from from[i * step]. */
 static inline void lanes_take(float *to, int64_t step, const struct runs *b) {
   if (are_vector(b)) {
+    mluop_prefetch(mluop_at(b->tensor, b->from + b->lane[0] + b->next, b->is_half));
     vf_store(to, vf_load_as(b->tensor, b->from + b->lane[0], b->is_half));
     return;
   }
@@ -87,6 +88,7 @@ static inline void lanes_take(float *to, int64_t step, const struct runs *b) {
 
 static inline void lanes_put(const struct runs *b, const float *from, int64_t step) {
   if (are_vector(b)) {
+    mluop_prefetch(mluop_at(b->tensor, b->from + b->lane[0] + b->next, b->is_half));
     vf_store_as(b->tensor, b->from + b->lane[0], vf_load(from), b->is_half);
     return;
   }

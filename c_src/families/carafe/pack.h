@@ -30,104 +30,86 @@ static inline void carafe_store_run(void *tensor, int64_t at, const float *from,
 
 /* Column x of the ring of the input. */
 static inline int64_t input_column(const struct walk *s, int64_t x) {
-  const struct carafe_rings *rings = s->scratch;
-  return (x - s->input.begin + CARAFE_MARGIN) * rings->column;
+  return (x - columns_seen(s).begin + CARAFE_MARGIN) * carafe_column_floats(s->args);
 }
 
 /* Row y of a ring. */
-static inline float *row_of_ring(const struct carafe_rings *rings, float *ring, int64_t y) {
-  return ring + y % rings->slots * rings->pixel;
+static inline float *row_of_ring(const struct carafe_args *a, float *ring, int64_t y) {
+  return ring + y % carafe_slots(a) * carafe_pixel_floats(a);
 }
 
 /* The first element of the block's groups of a pixel of the map. */
 static inline int64_t map_element(const struct walk *s, int64_t y, int64_t x) {
-  const struct carafe_shape *a = &s->args->shape;
-  return (((s->n * a->H + y) * a->W + x) * a->G + s->group) * a->C;
+  const struct carafe_args *a = s->args;
+  return (((s->n * a->H + y) * a->W + x) * a->G + s->groups.begin) * a->C;
 }
 
-/* The item's channels of a group, whose first element is `from`. */
+/* The channels in turn of a group, whose first element is `from`. Those of the pixel below, which
+   come a row later, are prefetched. */
 static inline void pack_group(float *to, const struct walk *s, int64_t from) {
-  const struct carafe_shape *a = &s->args->shape;
-  const void *input = s->args->input;
-  const int64_t rotation = carafe_max(0, s->args->plan.rotation);
+  const struct carafe_args *a = s->args;
+  const int64_t rotation = carafe_max(0, a->rotation), count = channels_of(s);
   int64_t done = 0;
+  if (a->large && s->packed_row + 1 < a->H) {
+    const int64_t below = from + s->channel + a->W * a->G * a->C;
+    for (int64_t i = 0; i < count; i += carafe_line_elements(a)) {
+      mluop_prefetch(mluop_at(a->input, below + i, a->is_half));
+    }
+  }
   if (rotation > 0 && s->channel == 0) {
-    const char *end = mluop_at(input, from + a->C - rotation, a->is_half);
-    const char *begin = mluop_at(input, from - rotation, a->is_half);
+    const char *end = mluop_at(a->input, from + a->C - rotation, a->is_half);
+    const char *begin = mluop_at(a->input, from - rotation, a->is_half);
     for (; done < carafe_line_elements(a); done += VL) {
       vf_store(to + done, vf_load_split_as(rotation - done, end, begin, done, a->is_half));
     }
   }
-  carafe_pack_run(to + done, input, from + s->channel + done - rotation, s->channels - done,
+  carafe_pack_run(to + done, a->input, from + s->channel + done - rotation, count - done,
                   a->is_half);
 }
 
-static __attribute__((noinline)) void pack_pixel(struct walk *s) {
-  const struct carafe_args *args = s->args;
-  const struct carafe_rings *rings = s->scratch;
+/* The channels in turn of the next pixel. */
+static __attribute__((noinline)) void pack_pixel(const struct walk *s) {
+  const struct carafe_args *a = s->args;
   const int64_t from = map_element(s, s->packed_row, s->packed_column);
-  float *to = row_of_ring(rings, rings->input, s->packed_row) + input_column(s, s->packed_column);
-  for (int64_t g = 0; g < s->groups; g++) {
-    pack_group(to + g * carafe_padded(args->plan.channels), s, from + g * args->shape.C);
+  float *to = row_of_ring(a, s->ring, s->packed_row) + input_column(s, s->packed_column);
+  for (int64_t g = 0; g < s->groups.end - s->groups.begin; g++) {
+    pack_group(to + g * carafe_padded(a->channels), s, from + g * a->C);
   }
-  if (++s->packed_column < s->input.end) return;
-  s->packed_column = s->input.begin;
+}
+
+static inline void count_pixel(struct walk *s) {
+  if (++s->packed_column < columns_seen(s).end) return;
+  s->packed_column = columns_seen(s).begin;
   s->packed_row++;
 }
 
-/* Between the products of the windows in turn, the row that comes next is packed as far as theirs
-   is done, which hides what it takes. All windows before column `done` are. */
-static inline void pack_ahead(struct walk *s, int64_t done) {
-  const int64_t next = s->window.end, all = s->columns.end - s->columns.begin;
-  if (next == s->args->shape.H || s->row + 1 == s->rows.end) return;
-  const int64_t share = (done - s->columns.begin) * (s->input.end - s->input.begin);
-  while (s->packed_row == next && (s->packed_column - s->input.begin) * all < share) pack_pixel(s);
-}
-
-/* A slice is up to 4 of the S x S output pixels under a window, or that many neighbours (S == 1);
-   for some windows of a row, and one group. */
-struct slice {
-  struct carafe_span windows;
-  int64_t group; /* of the block */
-  int pixels;    /* of a window */
-  int64_t row[CARAFE_TILE], column[CARAFE_TILE];
-};
-
-/* What each pixel of a slice has, in a tensor or packed: of pixel e under the window around column
-   j, at `at` + (j - begin) * step + offset[e]; in bytes. */
+/* What the pixels of a slice have, in a tensor or packed: of pixel e under some window, `offset[e]`
+   bytes after `at`, and `step` bytes further under the next window. Where S is 1, pixels are
+   neighbours. */
 struct pixels {
   char *at;
   int64_t step, offset[CARAFE_TILE];
 };
 
-static struct slice slice_at(const struct walk *s, struct carafe_span windows, int64_t group,
-                             int64_t number) {
-  const int64_t S = s->args->shape.S;
-  const struct carafe_span pixels = pixels_of_slice(&s->args->shape, number);
-  struct slice c = {.windows = windows, .group = group, .pixels = (int)(pixels.end - pixels.begin)};
-  for (int e = 0; e < CARAFE_TILE; e++) {
-    c.row[e] = S > 1 ? (pixels.begin + e) / S : 0;
-    c.column[e] = S > 1 ? (pixels.begin + e) % S : e;
-  }
-  return c;
-}
-
-/* In rows of pixels of so many bytes: pixel 0 of the first window is at `at`. */
-static struct pixels pixels_at(const struct walk *s, const struct slice *c, char *at, int64_t pixel,
+/* In rows of `row` bytes, where a pixel has `pixel` bytes. */
+static struct pixels pixels_at(const struct walk *s, int64_t slice, char *at, int64_t pixel,
                                int64_t row) {
-  struct pixels p = {.at = at, .step = s->args->shape.S * pixel};
-  for (int e = 0; e < CARAFE_TILE; e++) p.offset[e] = c->row[e] * row + c->column[e] * pixel;
+  const int64_t S = s->args->S, begin = carafe_slice(s->args, slice).begin;
+  struct pixels p = {.at = at, .step = S * pixel};
+  for (int64_t e = 0; e < CARAFE_TILE; e++) {
+    p.offset[e] = S > 1 ? (begin + e) / S * row + (begin + e) % S * pixel : e * pixel;
+  }
   return p;
 }
 
-/* In a tensor that has `length` elements for each group. */
-static struct pixels pixels_in(const struct walk *s, const struct slice *c, const void *tensor,
-                               int64_t length) {
-  const struct carafe_shape *a = &s->args->shape;
+/* In a tensor that has `length` elements for each group: of the first window in turn. */
+static struct pixels pixels_in(const struct walk *s, int64_t slice, int64_t group,
+                               const void *tensor, int64_t length) {
+  const struct carafe_args *a = s->args;
   const int64_t size = a->is_half ? 2 : 4, pixel = a->G * length * size;
-  const int64_t first = first_pixel(s, s->row, c->windows.begin);
-  return pixels_at(s, c, (char *)tensor + first * pixel + (s->group + c->group) * length * size,
-                   pixel, a->S * a->W * pixel);
+  const int64_t first = first_pixel(s, s->row, s->windows.begin);
+  return pixels_at(s, slice, (char *)tensor + first * pixel + group * length * size, pixel,
+                   a->S * a->W * pixel);
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_PACK_H_ */

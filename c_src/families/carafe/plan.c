@@ -13,50 +13,39 @@ static int64_t evenly(int64_t all, int64_t most) {
 }
 
 /* Blocks of many rows, since each needs K - 1 rows beside its own. */
-static int64_t block_rows(const struct carafe_shape *a, mluOpHandle_t machine) {
+static int64_t block_rows(const struct carafe_args *a, mluOpHandle_t machine) {
   const int64_t share = mluop_div_up(a->N * a->H, mluop_num_threads(machine));
   return evenly(a->H, mluop_max(mluop_max(4 * (a->K - 1), share), 1));
 }
 
 /* Items of the job are counted with those below the map. `floats`: of a pixel in an item. */
-static void plan_items(const struct carafe_args *args, int64_t floats, size_t scratch_bytes,
+static void plan_items(const struct carafe_args *a, int64_t floats, size_t scratch_bytes,
                        struct mluop_job *job) {
-  const struct carafe_shape *a = &args->shape;
-  const struct carafe_plan *plan = &args->plan;
-  const int64_t cost = plan->columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
-  job->count = a->N * mluop_div_up(a->H, plan->rows) * mluop_div_up(a->W, plan->columns) *
-               mluop_div_up(a->G, plan->groups) * mluop_div_up(a->C, plan->channels) * plan->rows;
+  const int64_t cost = a->columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
+  const int64_t parts = a->output != NULL ? mluop_div_up(a->C, a->channels) : 1;
+  job->count = a->N * mluop_div_up(a->H, a->rows) * mluop_div_up(a->W, a->columns) *
+               mluop_div_up(a->G, a->groups) * parts * a->rows;
   job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
   job->scratch_bytes = scratch_bytes;
   job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
 }
 
-static void plan_general(const struct carafe_args *args, struct mluop_job *job) {
-  struct mluop_arena arena = {NULL, 0};
-  carafe_lay_out(&arena, args);
-  plan_items(args, args->plan.groups * carafe_padded(args->plan.channels), arena.used, job);
-}
-
 enum { SMALL_BYTES = 1 << 19, SMALL_COLUMNS = 8, MOST_SMALL_CHANNELS = 64 };
 
 /* small_channels: `floats` of each position of a row of a block take about so many bytes. */
-static void plan_small(struct carafe_args *args, mluOpHandle_t machine, int64_t floats,
-                       int64_t bytes, struct mluop_job *job) {
-  const struct carafe_shape *a = &args->shape;
-  struct carafe_plan *plan = &args->plan;
+static void plan_small(struct carafe_args *a, mluOpHandle_t machine, int64_t floats, int64_t bytes,
+                       struct mluop_job *job) {
   struct mluop_arena arena = {NULL, 0};
   const int64_t beside = a->K - 1, positions = bytes / (floats * (int64_t)sizeof(float));
-  const int64_t pitch = carafe_small_pitch(plan, plan->groups);
-  plan->channels = a->C;
-  plan->rows = block_rows(a, machine);
-  plan->columns =
+  const int64_t pitch = carafe_small_pitch(a, a->groups, machine->vector_floats);
+  a->channels = a->C;
+  a->rows = block_rows(a, machine);
+  a->columns =
       evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, SMALL_COLUMNS)));
-  plan->windows = plan->columns + beside;
-  const int64_t margin = carafe_padded(beside / 2 * pitch);
-  plan->plane = carafe_padded(margin + plan->windows * pitch + CARAFE_PAD) | CARAFE_PAD;
-  carafe_small_layout(&arena, args);
-  plan_items(args, plan->groups * a->C, arena.used, job);
+  a->windows = a->columns + beside;
+  carafe_small_layout(&arena, a, machine->vector_floats);
+  plan_items(a, a->groups * a->C, arena.used, job);
 }
 
 /* Forward. */
@@ -67,60 +56,56 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
    is left out. */
 enum { MOST_CHANNELS = 1024 };
 
-/* Window centres of a row that are done together, and floats for their weights, about. */
-enum { FORWARD_WINDOWS = 16, PACKED_WEIGHTS = 1 << 14 };
+/* Window centres of a row that are done together, and floats of their weights, about. */
+enum { FEW_WINDOWS = 16, MANY_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
 
-static int64_t forward_windows(const struct carafe_args *args) {
-  const struct carafe_shape *a = &args->shape;
-  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * args->plan.groups * a->K * a->K);
-  const int64_t most = a->is_half ? mluop_min(FORWARD_WINDOWS, fit) : FORWARD_WINDOWS;
+static int64_t forward_windows(const struct carafe_args *a) {
+  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * a->groups * a->K * a->K);
+  const int64_t windows = a->groups > 1 || fit < MANY_WINDOWS ? FEW_WINDOWS : MANY_WINDOWS;
+  const int64_t most = a->is_half ? mluop_min(windows, fit) : windows;
   return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
 }
 
 /* -1 unless vectors can be whole lines of the output: store.h. Those of 16 bytes lie within lines
    wherever NumPy's arrays begin, and have no stores of parts. */
-static int64_t rotation_of(const struct carafe_args *args, mluOpHandle_t machine) {
+static int64_t rotation_of(const struct carafe_args *a, mluOpHandle_t machine) {
   const int rotates = machine->vector_floats > 4;
   const uintptr_t line = sizeof(float) * (uintptr_t)(rotates ? CARAFE_PAD : machine->vector_floats);
-  const uintptr_t off = (uintptr_t)args->output % line;
+  const uintptr_t off = (uintptr_t)a->output % line;
   if (off % (rotates ? sizeof(float) : line) != 0) return -1;
-  if (args->shape.C % carafe_line_elements(&args->shape) != 0) return -1;
-  if (args->shape.is_half && machine->vector_floats < CARAFE_PAD) return -1;
-  return (int64_t)off / (args->shape.is_half ? 2 : 4);
+  if (a->C % carafe_line_elements(a) != 0) return -1;
+  if (a->is_half && machine->vector_floats < CARAFE_PAD) return -1;
+  return (int64_t)off / (a->is_half ? 2 : 4);
 }
 
 /* An item has at most CARAFE_ITEM_CHANNELS channels of a group, in whole lines, or groups of
    MOST_CHANNELS together. A ring of the rows under the windows of a block stays in the second-level
    cache. */
-static void plan_forward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_args *args = vargs;
-  const struct carafe_shape *a = &args->shape;
-  struct carafe_plan *plan = &args->plan;
+static void plan_forward_general(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_args *a = args;
+  struct mluop_arena arena = {NULL, 0};
+  float *weights;
   const int64_t parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS), line = carafe_line_elements(a);
-  *plan = (struct carafe_plan){.channels = a->C, .groups = 1, .rows = block_rows(a, machine)};
-  if (parts > 1) {
-    plan->channels = mluop_div_up(mluop_div_up(a->C, parts), line) * line;
-  } else {
-    plan->groups = mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
-  }
-  const int64_t column = carafe_column_floats(args) * (int64_t)sizeof(float);
-  plan->columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
-  plan->windows = forward_windows(args);
-  plan->rotation = rotation_of(args, machine);
-  plan_general(args, job);
+  a->rows = block_rows(a, machine);
+  a->channels = parts > 1 ? mluop_div_up(mluop_div_up(a->C, parts), line) * line : a->C;
+  a->groups = parts > 1 ? 1 : mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
+  const int64_t column = carafe_column_floats(a) * (int64_t)sizeof(float);
+  a->columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
+  a->windows = forward_windows(a);
+  a->rotation = rotation_of(a, machine);
+  carafe_lay_out_forward(&arena, a, &weights);
+  plan_items(a, a->groups * carafe_padded(a->channels), arena.used, job);
 }
 
-static void plan_forward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_args *args = vargs;
-  const struct carafe_shape *a = &args->shape;
-  const int64_t most = mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD);
-  args->plan.groups = evenly(a->G, most);
-  plan_small(args, machine, carafe_small_slots(a) * a->C, SMALL_BYTES, job);
+static void plan_forward_small(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_args *a = args;
+  a->groups = evenly(a->G, mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD));
+  plan_small(a, machine, carafe_small_slots(a) * a->C, SMALL_BYTES, job);
 }
 
 /* Transposing takes longer than lanes that are not used, if there are few of them. */
-static bool fits_half_a_vector(const void *vargs, mluOpHandle_t machine) {
-  const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
+static bool fits_half_a_vector(const void *args, mluOpHandle_t machine) {
+  const struct carafe_args *a = args;
   return machine->vector_floats >= 8 && 2 * a->C <= machine->vector_floats;
 }
 
@@ -135,62 +120,47 @@ enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 21 };
 /* Bytes of a slice of grad_output that stay near until their second reader. */
 enum { SLICE_BYTES = 1 << 16, MIN_WINDOWS = 8, MOST_WINDOWS = 16 };
 
-/* Rounding errors grow with the length of a sum: an element of grad_input that gets more
-   contributions than these has them added up by so many first. */
-enum { SUM_TERMS = 1024 };
-
 /* Columns are many, as windows beside a block contribute to it: what its rows need comes by in
    order, so that a share of the last cache is enough for it. Where a block begins does not depend
    on the number of threads. */
-static void plan_backward_general(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_args *args = vargs;
-  const struct carafe_shape *a = &args->shape;
-  struct carafe_plan *plan = &args->plan;
-  *plan = (struct carafe_plan){.groups = 1, .channels = a->C, .rows = block_rows(a, machine)};
-  plan->part = carafe_padded(evenly(a->C, CARAFE_ITEM_CHANNELS));
-  if (a->C <= CARAFE_ITEM_CHANNELS) {
-    plan->groups = mluop_min(a->G, mluop_max(1, CARAFE_ITEM_CHANNELS / carafe_padded(a->C)));
-  }
-  const int64_t pixel = plan->groups * carafe_padded(a->C) * (int64_t)sizeof(float);
-  const int64_t column = 2 * carafe_column_floats(args) * (int64_t)sizeof(float);
-  const int64_t fit = BLOCK_BYTES / (column + a->S * a->S * pixel);
-  plan->columns = evenly(a->W, mluop_max(fit - (a->K - 1), BACKWARD_COLUMNS));
-  plan->windows =
-      mluop_max(MIN_WINDOWS, mluop_min(SLICE_BYTES / (CARAFE_TILE * pixel), MOST_WINDOWS));
-  const int64_t terms = a->K * a->S * a->S;
-  if (a->K * terms > SUM_TERMS) {
-    plan->total_rows = mluop_max(1, SUM_TERMS / 2 / terms);
-    plan->total_slices = mluop_max(1, SUM_TERMS / (CARAFE_TILE * a->K));
-  }
-  plan_general(args, job);
+static void plan_backward_general(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_args *a = args;
+  struct mluop_arena arena = {NULL, 0};
+  const int64_t part = evenly(a->C, CARAFE_ITEM_CHANNELS), most = CARAFE_ITEM_CHANNELS;
+  a->rows = block_rows(a, machine);
+  a->channels = part < a->C ? carafe_padded(part) : a->C;
+  a->groups = part < a->C ? 1 : mluop_min(a->G, mluop_max(1, most / carafe_padded(a->C)));
+  const int64_t pixel = a->groups * carafe_padded(a->C) * (int64_t)sizeof(float);
+  const int64_t fit = BLOCK_BYTES / ((2 * carafe_slots(a) + a->S * a->S) * pixel);
+  a->columns = evenly(a->W, mluop_max(fit - (a->K - 1), BACKWARD_COLUMNS));
+  a->windows = mluop_max(MIN_WINDOWS, mluop_min(SLICE_BYTES / (CARAFE_TILE * pixel), MOST_WINDOWS));
+  carafe_lay_out_backward(&arena, a);
+  plan_items(a, a->groups * carafe_padded(a->C), arena.used, job);
 }
 
-static bool can_be_small(const void *vargs, mluOpHandle_t machine) {
+static bool can_be_small(const void *args, mluOpHandle_t machine) {
   (void)machine;
-  const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
+  const struct carafe_args *a = args;
   return a->K <= CARAFE_SMALL_BACKWARD_K && a->C <= MOST_SMALL_CHANNELS &&
-         a->K * a->S * a->S <= SUM_TERMS * CARAFE_TILE;
+         a->K * a->S * a->S <= CARAFE_SUM_TERMS * CARAFE_TILE;
 }
 
 /* Vectors of positions have no lanes that are not used, and need no sums across lanes. */
-static bool has_small_channels(const void *vargs, mluOpHandle_t machine) {
-  const struct carafe_shape *a = &((const struct carafe_args *)vargs)->shape;
+static bool has_small_channels(const void *args, mluOpHandle_t machine) {
+  const struct carafe_args *a = args;
   return a->C <= (a->G > 1 ? 2 * machine->vector_floats : 3 * machine->vector_floats / 2);
 }
 
 /* Where a column has vectors of groups, these are done one after the other, in the order of the
    mask. Else weights of a row of windows are kept, which stay in the second cache if positions are
    few: whole rows of some groups, or parts of rows. */
-static void plan_backward_small(void *vargs, mluOpHandle_t machine, struct mluop_job *job) {
-  struct carafe_args *args = vargs;
-  const struct carafe_shape *a = &args->shape;
+static void plan_backward_small(void *args, mluOpHandle_t machine, struct mluop_job *job) {
+  struct carafe_args *a = args;
   const int64_t taps = a->K * a->K, rings = 2 * carafe_small_slots(a) * a->C;
-  const int64_t most = mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD);
-  const int spread = taps * a->S * a->S <= SUM_TERMS && a->G >= machine->vector_floats;
-  args->plan.spread = spread ? machine->vector_floats : 0;
-  args->plan.groups = spread ? evenly(a->G, most) : a->G;
-  plan_small(args, machine, spread ? rings : CARAFE_TILE * (taps + a->C) + rings,
-             spread ? BLOCK_BYTES : SMALL_BYTES, job);
+  const int spreads = carafe_small_spreads(a, machine->vector_floats);
+  a->groups = spreads ? evenly(a->G, mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD)) : a->G;
+  plan_small(a, machine, spreads ? rings : CARAFE_TILE * (taps + a->C) + rings,
+             spreads ? BLOCK_BYTES : SMALL_BYTES, job);
 }
 
 static const struct mluop_way backward_ways[] = {

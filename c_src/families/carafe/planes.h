@@ -19,24 +19,26 @@ struct lane_numbers {
 };
 
 static struct lane_numbers numbers_of(const struct walk *s, float *at, int64_t count) {
-  if (s->args->plan.spread > 0) return (struct lane_numbers){at, VL, count};
-  return (struct lane_numbers){at, s->args->plan.plane, 1};
+  const struct carafe_small_scratch *scratch = s->scratch;
+  if (scratch->spreads) return (struct lane_numbers){at, VL, count};
+  return (struct lane_numbers){at, scratch->plane, 1};
 }
 
 /* Positions of a column. */
 static int64_t pitch_of(const struct walk *s) {
-  return carafe_small_pitch(&s->args->plan, s->groups);
+  return carafe_small_pitch(s->args, s->groups.end - s->groups.begin, VL);
 }
 
 /* Of channels, in row y of a ring of the map. */
 static struct lane_numbers row_of(const struct walk *s, float *ring, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
-  return numbers_of(s, ring + y % carafe_small_slots(a) * a->C * s->args->plan.plane, a->C);
+  const struct carafe_args *a = s->args;
+  const struct carafe_small_scratch *scratch = s->scratch;
+  return numbers_of(s, ring + y % carafe_small_slots(a) * a->C * scratch->plane, a->C);
 }
 
 /* Of position x * pitch + g: from where the block begins, at a line. */
 static int64_t place_of(const struct walk *s, int64_t position) {
-  const int64_t beside = carafe_padded((s->args->shape.K - 1) / 2 * pitch_of(s));
+  const int64_t beside = carafe_padded((s->args->K - 1) / 2 * pitch_of(s));
   return beside + position - s->columns.begin * pitch_of(s);
 }
 
@@ -47,20 +49,21 @@ enum { PREFETCH_VECTORS = 4 };
    runs apart. */
 static struct runs runs_at(const struct walk *s, int64_t lane[VL], int64_t position, int64_t end,
                            int64_t step) {
-  const int64_t groups = s->groups, pitch = pitch_of(s);
+  const int64_t groups = s->groups.end - s->groups.begin, pitch = pitch_of(s);
   int64_t x = position / pitch, g = position % pitch;
   const int64_t next = position + PREFETCH_VECTORS * VL;
-  const int64_t left = s->args->plan.spread > 0 ? groups - g : end - position;
+  const struct carafe_small_scratch *scratch = s->scratch;
+  const int64_t left = scratch->spreads ? groups - g : end - position;
   for (int l = 0; l < VL; l++) {
     lane[l] = x * step + g;
     if (++g < pitch) continue;
     g = 0;
     x++;
   }
-  return (struct runs){.neighbours = s->args->plan.spread > 0 || step == groups,
+  return (struct runs){.neighbours = scratch->spreads || step == groups,
                        .lane = lane,
                        .count = carafe_min(VL, left),
-                       .is_half = s->args->shape.is_half,
+                       .is_half = s->args->is_half,
                        .next = next / pitch * step + next % pitch - lane[0]};
 }
 
@@ -71,8 +74,8 @@ static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t
 }
 
 static int64_t map_run(const struct walk *s, int64_t y) {
-  const struct carafe_shape *a = &s->args->shape;
-  return (s->n * a->H + y) * a->W * a->G + s->group;
+  const struct carafe_args *a = s->args;
+  return (s->n * a->H + y) * a->W * a->G + s->groups.begin;
 }
 
 /* Beside the map, windows, weights and gradients are 0. */
@@ -81,12 +84,13 @@ static void clear_planes(const struct walk *s) {
   memset(scratch->input, 0, (size_t)((char *)scratch->taps - (char *)scratch->input));
 }
 
-static void pack_planes(struct walk *s) {
-  const struct carafe_shape *a = &s->args->shape;
+static void pack_row(struct walk *s) {
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
-  const int64_t y = s->packed_row++, end = s->input.end * pitch_of(s);
+  const struct carafe_span columns = columns_seen(s);
+  const int64_t y = s->packed_row++, end = columns.end * pitch_of(s);
   const struct lane_numbers row = row_of(s, scratch->input, y);
-  for (int64_t p = s->input.begin * pitch_of(s); p < end; p += VL) {
+  for (int64_t p = columns.begin * pitch_of(s); p < end; p += VL) {
     int64_t lane[VL];
     struct runs b = runs_at(s, lane, p, end, a->G);
     choose_runs(&b, s->args->input, map_run(s, y), a->C);
@@ -96,29 +100,30 @@ static void pack_planes(struct walk *s) {
 
 /* Of the first group of each pixel of a slice, around column 0. Returns how many pixels. */
 static int runs_of_slice(const struct walk *s, int64_t slice, int64_t *run) {
-  const struct carafe_shape *a = &s->args->shape;
-  const struct carafe_span pixels = pixels_of_slice(a, slice);
+  const struct carafe_args *a = s->args;
+  const struct carafe_span pixels = carafe_slice(a, slice);
   for (int64_t u = pixels.begin; u < pixels.end; u++) {
     const int64_t offset = u / a->S * a->S * a->W + u % a->S;
-    *run++ = (first_pixel(s, s->row, 0) + offset) * a->G + s->group;
+    *run++ = (first_pixel(s, s->row, 0) + offset) * a->G + s->groups.begin;
   }
   return (int)(pixels.end - pixels.begin);
 }
 
 /* Taps beside the map are 0, whatever the gradient: those of VL positions. */
 static void clear_outside(const struct walk *s, int64_t position, float *taps) {
-  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_span rows = rows_seen(s);
+  const struct carafe_args *a = s->args;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r, step = CARAFE_TILE * VL;
   const int64_t pitch = pitch_of(s), left = position / pitch, right = (position + VL - 1) / pitch;
   for (int64_t y = 0; y < K; y++) {
-    if (top + y >= s->window.begin && top + y < s->window.end) continue;
+    if (top + y >= rows.begin && top + y < rows.end) continue;
     memset(taps + y * K * step, 0, (size_t)(K * step) * sizeof(*taps));
   }
   for (int64_t kw = 0; kw < K; kw++) {
     if (left + kw >= r && right + kw < a->W + r) continue;
     const int64_t begin = (r - kw) * pitch - position;
     const int64_t end = (a->W + r - kw) * pitch - position;
-    for (int64_t y = s->window.begin - top; y < s->window.end - top; y++) {
+    for (int64_t y = rows.begin - top; y < rows.end - top; y++) {
       float *at = taps + (y * K + kw) * step;
       for (int64_t i = 0; i < step; i += VL) {
         vf_store(at + i, vf_load_span(at + i, begin, end));
@@ -140,11 +145,12 @@ struct lane_windows {
 /* For all windows of the row in turn. place: room for all taps. */
 static struct lane_windows windows_of(const struct walk *s, float *taps, int64_t values_unit,
                                       int64_t *place) {
-  const struct carafe_shape *a = &s->args->shape;
+  const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
+  const struct carafe_span rows = rows_seen(s);
   const struct lane_numbers input = numbers_of(s, scratch->input, a->C);
-  for (int64_t y = s->window.begin; y < s->window.end; y++) {
+  for (int64_t y = rows.begin; y < rows.end; y++) {
     const int64_t row = row_of(s, scratch->input, y).at - scratch->input;
     for (int64_t i = 0; i < K; i++) {
       place[(y - top) * K + i] = row + (i - r) * pitch_of(s) * input.scale;
@@ -152,7 +158,7 @@ static struct lane_windows windows_of(const struct walk *s, float *taps, int64_t
   }
   return (struct lane_windows){.place = place,
                                .taps = taps,
-                               .span = {(s->window.begin - top) * K, (s->window.end - top) * K},
+                               .span = {(rows.begin - top) * K, (rows.end - top) * K},
                                .channels = a->C,
                                .input_unit = input.unit,
                                .values_unit = values_unit};

@@ -17,15 +17,15 @@
 enum { LINE_VECTORS = CARAFE_PAD / VL };
 
 /* A word of the output is a float, or two halves. */
-MLUOP_INLINE int64_t words_of(const struct carafe_shape *a, int64_t elements) {
+MLUOP_INLINE int64_t words_of(const struct carafe_args *a, int64_t elements) {
   return a->is_half ? elements / 2 : elements;
 }
 
-static inline int in_lines(const struct carafe_args *args) { return args->plan.rotation >= 0; }
+static inline int in_lines(const struct carafe_args *a) { return a->rotation >= 0; }
 
 /* Vectors of sums that make one of words. */
-static inline int64_t vectors_at_once(const struct carafe_args *args) {
-  return in_lines(args) && args->shape.is_half ? 2 : 1;
+static inline int64_t vectors_at_once(const struct carafe_args *a) {
+  return in_lines(a) && a->is_half ? 2 : 1;
 }
 
 /* Whole vectors of words. */
@@ -41,14 +41,13 @@ MLUOP_INLINE void store_whole(float *to, const vf *words, int begin, int end, in
    of the group first. */
 MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct tile *t, int64_t channel,
                               int pixels, int vectors) {
-  const struct carafe_args *args = t->walk->args;
-  const struct carafe_shape *a = &args->shape;
-  const int64_t rotation = words_of(a, args->plan.rotation), end = words_of(a, a->C);
+  const struct carafe_args *a = t->walk->args;
+  const int64_t rotation = words_of(a, a->rotation), end = words_of(a, a->C);
   const int64_t write_ahead = (a->S == 1 ? PIXELS : a->S) * a->G * end; /* of split lines */
   const int64_t begin = words_of(a, channel) - rotation;
-  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = args->large;
+  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = a->large;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = pixel_at(&t->pixels, e) + begin;
+    float *to = pixel_at(&t->values, e) + begin;
     if (VL > 4 && rotation > 0 && channel == 0) {
       MLUOP_UNROLL for (int v = 0; v < first; v++) {
         vf_store_split(rotation - v * VL, to + v * VL + end, to + v * VL, words[e][v]);
@@ -64,7 +63,7 @@ MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct tile *t, i
 
 MLUOP_INLINE void store_lines(vf sum[PIXELS][VECTORS], const struct tile *t, int64_t channel,
                               int pixels, int vectors) {
-  if (!t->walk->args->shape.is_half) {
+  if (!t->walk->args->is_half) {
     store_words(sum, t, channel, pixels, vectors);
     return;
   }
@@ -81,7 +80,7 @@ MLUOP_INLINE void store_vectors(vf sum[PIXELS][VECTORS], const struct tile *t, i
                                 int64_t part, int is_half, int pixels, int vectors) {
   const int64_t last = channel + (vectors - 1) * VL;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
-    float *to = pixel_at(&t->pixels, e);
+    float *to = pixel_at(&t->values, e);
     MLUOP_UNROLL for (int v = 0; v < vectors - 1; v++) {
       vf_store_as(to, channel + v * VL, sum[e][v], is_half);
     }
@@ -93,17 +92,18 @@ MLUOP_INLINE void store_vectors(vf sum[PIXELS][VECTORS], const struct tile *t, i
   }
 }
 
-/* A tile's sums of the item's channels from number `channel` on, as they are packed. */
-MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct tile *t, int64_t channel,
-                             int pixels, int vectors) {
+/* A tile's sums, of channels as they are packed. */
+MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct tile *t, int pixels,
+                             int vectors) {
   const struct walk *s = t->walk;
-  const int64_t part = s->channels - channel - (vectors - 1) * VL; /* of the last vector */
+  const int64_t channel = s->channel + t->channel;
+  const int64_t part = channels_of(s) - t->channel - (vectors - 1) * VL; /* of the last vector */
   if (in_lines(s->args)) {
-    store_lines(sum, t, s->channel + channel, pixels, vectors);
-  } else if (s->args->shape.is_half) {
-    store_vectors(sum, t, s->channel + channel, part, 1, pixels, vectors);
+    store_lines(sum, t, channel, pixels, vectors);
+  } else if (s->args->is_half) {
+    store_vectors(sum, t, channel, part, 1, pixels, vectors);
   } else {
-    store_vectors(sum, t, s->channel + channel, part, 0, pixels, vectors);
+    store_vectors(sum, t, channel, part, 0, pixels, vectors);
   }
 }
 

@@ -12,6 +12,7 @@
    are clipped to the map before: no tap outside is touched, and none costs a branch. */
 
 #include "families/carafe/pack.h"
+#include "families/carafe/prefetch.h"
 
 /* Of 32 registers, 4 x 4 hold sums, or 4 x 6 gradients; of 16, 4 x 3, or 4 x 2 where products need
    one as well. */
@@ -29,17 +30,19 @@ enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
 
 struct tile {
   struct walk *walk;
-  struct pixels pixels; /* output, or packed gradients */
-  struct pixels taps;   /* weights or grad_mask, from the first row on */
-  float *const *rows;   /* of a ring, under the windows */
-  int64_t row_count;
-  int64_t row, stop_row; /* those that are done at once */
-  int64_t K;
+  struct prefetch *prefetch; /* forward: between tiles */
+  struct pixels values;      /* output, or packed gradients */
+  struct pixels taps;        /* weights or grad_mask, from the first row on */
+  float *const *rows;        /* of a ring, under the windows */
+  int64_t row_count, rows_at_once;
   int64_t at_zero, column; /* floats from a row to column 0 of the map, and to the next one */
+  int64_t channel;         /* forward: of those in turn, the first one of the tile */
   /* The tile in turn: */
-  int64_t window;      /* of its first pixel */
-  int64_t begin, end;  /* columns in use, from the first pixel's first tap on */
-  int64_t count, skip; /* all pixels see `count`; `skip` weights of a row belong to none */
+  int64_t window;          /* of its first pixel */
+  struct carafe_span used; /* columns in use, from the first pixel's first tap on */
+  int64_t count, skip;     /* all pixels see `count`; `skip` weights of a row belong to none */
+  struct carafe_span now;  /* rows that are done at once */
+  float totals[PIXELS * SUM_VECTORS * VL]; /* forward: of the rows before */
 };
 
 /* What pixel e of the tile in turn has. */
@@ -48,57 +51,55 @@ MLUOP_INLINE float *pixel_at(const struct pixels *p, int e) {
 }
 
 /* The tile that begins at window `j`, before `end`. Windows of one tap do not overlap. */
-static enum tile_kind tile_at(const struct walk *s, const struct slice *c, int64_t j, int64_t end) {
-  const struct carafe_shape *a = &s->args->shape;
+static enum tile_kind tile_at(const struct carafe_args *a, int64_t slice, int64_t j, int64_t end) {
+  const struct carafe_span pixels = carafe_slice(a, slice);
   if (a->S == 1 && a->K > 1 && end - j >= PIXELS) return NEIGHBOURS;
-  return c->pixels == 4 ? FOUR : c->pixels == 3 ? THREE : ONE;
+  return pixels.end - pixels.begin == 4 ? FOUR : pixels.end - pixels.begin == 3 ? THREE : ONE;
 }
 
 /* From a tile to the next one, in windows. */
 MLUOP_INLINE int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? PIXELS : 1; }
 
-/* For some rows of a ring under the windows in turn. rows_of: room for them. */
-static struct tile tile_of(struct walk *s, const struct slice *c, const struct pixels *pixels,
-                           const struct pixels *taps, struct carafe_span rows, float *ring,
-                           float **rows_of) {
-  const struct carafe_rings *rings = s->scratch;
-  const int64_t K = s->args->shape.K, top = s->row - (K - 1) / 2;
-  struct tile t = {.walk = s,
-                   .pixels = *pixels,
-                   .taps = *taps,
-                   .window = c->windows.begin,
-                   .rows = rows_of,
-                   .row_count = rows.end - rows.begin,
-                   .stop_row = rows.end - rows.begin,
-                   .K = K,
-                   .column = rings->column};
-  t.taps.at += (rows.begin - top) * K * (int64_t)sizeof(float);
-  for (int64_t y = rows.begin; y < rows.end; y++) {
-    *rows_of++ = row_of_ring(rings, ring, y);
-  }
-  return t;
+/* At the first window in turn, for some rows of a ring under it. rows_of: room for them. */
+static void begin_tiles(struct tile *t, struct walk *s, const struct pixels *values,
+                        const struct pixels *taps, struct carafe_span rows, float *ring,
+                        float **rows_of) {
+  const struct carafe_args *a = s->args;
+  const int64_t skipped = rows.begin - s->row + (a->K - 1) / 2;
+  t->walk = s;
+  t->values = *values;
+  t->taps = *taps;
+  t->rows = rows_of;
+  t->row_count = rows.end - rows.begin;
+  t->column = carafe_column_floats(a);
+  t->window = s->windows.begin;
+  t->now = (struct carafe_span){0, t->row_count};
+  t->taps.at += skipped * a->K * (int64_t)sizeof(float);
+  for (int64_t y = rows.begin; y < rows.end; y++) *rows_of++ = row_of_ring(a, ring, y);
 }
 
 /* To another window. */
 MLUOP_INLINE void move_tile(struct tile *t, int64_t window) {
   const int64_t windows = window - t->window;
-  t->window = window;
-  t->pixels.at += windows * t->pixels.step;
+  t->window = mluop_opaque(window);
+  t->values.at += windows * t->values.step;
   t->taps.at += windows * t->taps.step;
 }
 
 /* Clips the windows of the tile in turn to some columns of the map. */
 MLUOP_INLINE void clip_tile(struct tile *t, struct carafe_span columns, int neighbours) {
-  const int64_t first = t->window - t->K / 2, last = neighbours ? PIXELS - 1 : 0;
-  t->begin = carafe_max(0, columns.begin - first);
-  t->end = carafe_min(t->K + last, columns.end - first);
-  t->count = carafe_min(t->end, t->K) - carafe_max(t->begin, last);
-  t->skip = t->K - (t->end - t->begin);
+  const int64_t K = t->walk->args->K, first = t->window - K / 2;
+  const int64_t last = neighbours ? PIXELS - 1 : 0;
+  const int64_t begin = mluop_opaque(carafe_max(0, columns.begin - first));
+  const int64_t end = mluop_opaque(carafe_min(K + last, columns.end - first));
+  t->used = (struct carafe_span){begin, end};
+  t->count = mluop_opaque(carafe_min(end, K)) - mluop_opaque(carafe_max(begin, last));
+  t->skip = K - (end - begin);
 }
 
 /* Floats from a row to the first column in use. */
 MLUOP_INLINE int64_t first_column(const struct tile *t) {
-  return t->at_zero + (t->window - t->K / 2 + t->begin) * t->column;
+  return t->at_zero + (t->window - t->walk->args->K / 2 + t->used.begin) * t->column;
 }
 
 /* What one packed pixel adds to the pixels first..last of a tile, or these to it. */
@@ -117,7 +118,7 @@ MLUOP_INLINE void add_tap(vf tile[PIXELS][VECTORS], float *x, const float *const
 }
 
 /* Some rows under a tile. Of the K + last columns, column u < last is seen by the pixels
-   0..u, and column K + u by those from u + 1 on. */
+   0..u, and column K + u by those from u + 1 on; all pixels see those between. */
 MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int pixels,
                            int neighbours, int vectors, int backward) {
   const int all = pixels - 1, last = neighbours ? all : 0;
@@ -127,12 +128,12 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     w[e] = mluop_opaque_pointer(pixel_at(&t->taps, e) - (neighbours ? e : 0));
   }
-  int64_t tap = t->row * t->K + t->begin;
-  for (int64_t y = t->row; y < t->stop_row; y = mluop_opaque(y + 1)) {
+  int64_t tap = t->now.begin * t->walk->args->K + t->used.begin;
+  for (int64_t y = t->now.begin; y < t->now.end; y = mluop_opaque(y + 1)) {
     mluop_compiler_barrier();
     float *x = t->rows[y] + at;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (t->begin > u || t->end <= u) continue;
+      if (t->used.begin > u || t->used.end <= u) continue;
       add_tap(tile, x, w, tap, 0, u, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
@@ -142,7 +143,7 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
       x = mluop_opaque_pointer(x + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (t->end - t->K <= u || t->begin > u + t->K) continue;
+      if (t->used.end - t->walk->args->K <= u || t->used.begin > u + t->walk->args->K) continue;
       add_tap(tile, x, w, tap, u + 1, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
