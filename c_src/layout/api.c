@@ -159,11 +159,10 @@ static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
    small images it pays later, as tiles at the ends of their rows overlap. */
 static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t moved,
                    bool narrow) {
-  const int64_t row = args->columns.count * args->size;
-  const int64_t pages = PAGES_BYTES * (narrow ? 1 : mluop_num_threads(handle));
-  if (row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && moved <= 2 * pages) return false;
-  return mluop_exceeds_caches(handle, moved) ||
-         (moved > pages && args->to.pitch % LAYOUT_SAME_PLACE == 0);
+  const int64_t threads = mluop_num_threads(handle), row = args->columns.count * args->size;
+  const bool is_small = row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && threads > 1;
+  return mluop_exceeds_caches(handle, is_small ? moved / 2 : moved) ||
+         (moved > PAGES_BYTES * (narrow ? 1 : threads) && args->to.pitch % LAYOUT_SAME_PLACE == 0);
 }
 
 /* Tiles pay where neither lines of their columns nor of their rows push each other out of the first
