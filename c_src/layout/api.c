@@ -7,10 +7,12 @@ enum { INPUT, OUTPUT };
 enum {
   BYTE_COST = 60, /* in picoseconds */
   LINE_BYTES = 64,
-  /* Where lines of the target have the same place in a cache, and push each other out: from so many
-     bytes on, they are faster written past the caches. */
+  /* Of the source and the target, for each thread: of more pages it does not find all at once. */
   PAGES_BYTES = 8 << 20,
-  FEW_ROWS = 64 /* whose lines find room in the second cache wherever they are */
+  SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
+  SHORT_ROW = 1024,        /* ... with rows of this many at most */
+  PIECES = 4,              /* of a block of strips, side by side */
+  FEW_ROWS = 64            /* whose lines find room in the second cache wherever they are */
 };
 
 /* Of memory that a tensor and its gaps may take, far beyond what there is. */
@@ -169,6 +171,18 @@ static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
   extent->blocks = mluop_max(1, mluop_div_up(lines * line, extent->step));
 }
 
+/* Whether the result is written past the caches, in tiles. Where lines of the target have the same
+   place in a cache, that pays sooner: as soon as a thread has too many pages. Narrow vectors write
+   a line in parts, between which it is pushed out: there it pays for any number of threads. For
+   small images it pays later, as tiles at the ends of their rows overlap. */
+static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t moved,
+                   bool narrow) {
+  const int64_t threads = mluop_num_threads(handle), row = args->columns.count * args->size;
+  const bool is_small = row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && threads > 1;
+  return mluop_exceeds_caches(handle, is_small ? moved / 2 : moved) ||
+         (moved > PAGES_BYTES * (narrow ? 1 : threads) && args->to.pitch % LAYOUT_SAME_PLACE == 0);
+}
+
 /* Tiles pay where neither lines of their columns nor of their rows push each other out of the first
    cache. Those of few rows may, as tiles side by side follow each other then. */
 static enum layout_way way_of(const struct layout_args *args, bool far) {
@@ -178,9 +192,9 @@ static enum layout_way way_of(const struct layout_args *args, bool far) {
   return rows_crowd || layout_crowded(args->to.pitch, line) ? LAYOUT_STRIPS : LAYOUT_TILES;
 }
 
-static void cut_both(struct layout_args *args) {
+static void cut_both(struct layout_args *args, bool narrow) {
   const int64_t size = args->size, line = LINE_BYTES / size;
-  int64_t rows = 128, columns = 2 * line;
+  int64_t rows = 128, columns = 2 * line, pieces = 1;
   if (args->way == LAYOUT_FAR) {
     rows = 4 * line;
     columns = 32 * line;
@@ -188,15 +202,18 @@ static void cut_both(struct layout_args *args) {
     rows = line;
     columns = 256;
   } else if (args->way == LAYOUT_STRIPS) {
-    const bool is_long =
-        args->from.pitch < args->to.pitch || args->to.pitch % LAYOUT_SAME_PLACE == 0;
-    rows = is_long ? LAYOUT_LONG_COLUMN : LAYOUT_COLUMN_BYTES / size;
-    columns = (is_long ? LAYOUT_SHORT_ROW_BYTES : LAYOUT_ROW_BYTES) / size;
+    /* Columns of 512 bytes at least where the next one is far: shorter ones use too few sets. */
+    const bool is_long = (size == 2 || narrow) && (args->from.pitch < args->to.pitch ||
+                                                   args->to.pitch % LAYOUT_SAME_PLACE == 0);
+    rows = is_long ? 2 * LAYOUT_COLUMN : LAYOUT_COLUMN;
+    columns = (is_long ? LAYOUT_ROW_BYTES / 2 : LAYOUT_ROW_BYTES) / size;
+    pieces = PIECES;
   }
   /* Few channels: more pixels of each. */
   if (args->rows.count < rows) columns = columns * rows / args->rows.count / line * line;
   cut(&args->rows, rows, line);
-  cut(&args->columns, columns, line);
+  args->piece = columns;
+  cut(&args->columns, pieces * columns, line);
 }
 
 mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
@@ -212,11 +229,11 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
 
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
-  const bool far = mluop_exceeds_caches(handle, moved) ||
-                   (moved > PAGES_BYTES && args.to.pitch % LAYOUT_SAME_PLACE == 0);
+  const bool narrow = handle->vector_floats < 8;
+  const bool far = is_far(handle, &args, moved, narrow);
   args.way = way_of(&args, far);
   args.stream = far && args.to.pitch % LINE_BYTES == 0;
-  cut_both(&args);
+  cut_both(&args, narrow);
   const int64_t count =
       mluop_extent(&call, 'N') * args.lines * args.rows.blocks * args.columns.blocks;
   const struct mluop_job job = {.kernel = layout_convert[handle->isa],
@@ -243,7 +260,7 @@ mluOpStatus_t mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
 
   struct layout_args args = plan(&call, output, output);
   args.way = way_of(&args, false);
-  cut_both(&args);
+  cut_both(&args, handle->vector_floats < 8);
   struct mluop_job job = {.kernel = layout_convert_in_place[handle->isa],
                           .args = &args,
                           .count = mluop_extent(&call, 'N'),

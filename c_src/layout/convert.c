@@ -67,13 +67,24 @@ MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_
   }
 }
 
-/* A run of columns at a time, each written from begin to end. Lines of many columns would have the
-   same place in the first cache where columns are a power of two apart, and push each other out.
-   Rows that would are copied first. */
-MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_block *b,
-                                 int size) {
-  const int64_t height = VECTOR_BYTES / size, width = RUN_BYTES / size;
+/* A tile of a vector of each of `width` columns: two runs of each row of floats, or one. */
+MLUOP_INLINE void transpose_strip(const char *from, int64_t pitch, char *to, int64_t to_pitch,
+                                  int64_t width, int size) {
+  if (size == 4 && width == PAIR_BYTES / 4) {
+    transpose_pairs(from, pitch, to, to_pitch, size);
+  } else {
+    transpose_runs(from, pitch, to, to_pitch, RUN_BYTES / size, size, 0);
+  }
+}
+
+/* Eight columns at a time, or fewer, each written from begin to end. Lines of many columns would
+   have the same place in the first cache where columns are a power of two apart, and push each
+   other out. Rows that would are copied first. */
+MLUOP_INLINE void convert_piece(const struct layout_args *a, const struct image_block *b,
+                                int size) {
   const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
+  const int64_t height = VECTOR_BYTES / size;
+  const int64_t width = size == 4 && columns >= PAIR_BYTES / 4 ? PAIR_BYTES / 4 : RUN_BYTES / size;
   const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
   char *to = b->to + b->columns.begin * a->to.pitch + b->rows.begin * size;
   const int64_t apart = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
@@ -91,13 +102,24 @@ MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image
     const char *source = from + column * size;
     char *target = to + column * a->to.pitch;
     for (int64_t row = 0; row + height <= rows; row += height) {
-      transpose_runs(source + row * pitch, pitch, target + row * size, a->to.pitch,
-                     RUN_BYTES / size, size, 0);
+      transpose_strip(source + row * pitch, pitch, target + row * size, a->to.pitch, width, size);
     }
     if (rows % height != 0) {
-      transpose_runs(source + (rows - height) * pitch, pitch, target + (rows - height) * size,
-                     a->to.pitch, RUN_BYTES / size, size, 0);
+      transpose_strip(source + (rows - height) * pitch, pitch, target + (rows - height) * size,
+                      a->to.pitch, width, size);
     }
+  }
+}
+
+/* Pieces side by side follow each other: what was fetched beside one is used by the next. */
+MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_block *b,
+                                 int size) {
+  struct image_block piece = *b;
+  for (int64_t end = b->columns.end; piece.columns.begin < end;
+       piece.columns.begin = piece.columns.end) {
+    const int64_t next = piece.columns.begin + a->piece;
+    piece.columns.end = next + RUN_BYTES / size <= end ? next : end;
+    convert_piece(a, &piece, size);
   }
 }
 

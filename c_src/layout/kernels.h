@@ -7,17 +7,15 @@
 /* An image is a matrix that is transposed: channels by pixels, or pixels by channels. It is cut
    into blocks, which are the items, of about equal extents, and these are the ways to go through
    one: in tiles of a line of each row and of each column; in such tiles, from memory to memory;
-   or in strips of a few columns. */
+   or in strips of a few columns, in pieces side by side. */
 enum layout_way { LAYOUT_TILES, LAYOUT_FAR, LAYOUT_STRIPS };
 
-/* Blocks of strips are longer along the side whose lines are further apart: of the source, or of
-   the target. */
+/* A piece of strips is this high and wide, or twice as high and half as wide. */
 enum {
   LAYOUT_ROW_BYTES = 256,
-  LAYOUT_COLUMN_BYTES = 256,
-  LAYOUT_LONG_COLUMN = 256, /* elements */
-  LAYOUT_SHORT_ROW_BYTES = 128,
-  LAYOUT_BUFFER = (LAYOUT_LONG_COLUMN + 32) * (LAYOUT_SHORT_ROW_BYTES + 64) /* for either */
+  LAYOUT_COLUMN = 128, /* elements */
+  /* Lines are an odd number apart; what is left over of an image is in its last piece, too. */
+  LAYOUT_BUFFER = (2 * LAYOUT_COLUMN + 32) * (LAYOUT_ROW_BYTES / 2 + 64)
 };
 
 /* Lines so far apart have the same place in the first cache, which holds a few of each. */
@@ -52,7 +50,8 @@ struct layout_args {
   int size;      /* of an element, in bytes */
   int packed;    /* rows follow each other, in the source and in the target */
   enum layout_way way;
-  int stream; /* past the caches: lines of the target begin at the same places in its rows */
+  int64_t piece; /* columns of a piece of strips */
+  int stream;    /* past the caches: lines of the target begin at the same places in its rows */
 };
 
 MLUOP_KERNEL(layout_convert);          /* item: a block */

@@ -85,6 +85,7 @@ MLUOP_INLINE void vf_transpose_runs(vf rows[2]) {
   rows[1] = _mm256_permute2f128_ps(rows[0], rows[1], 0x31);
   rows[0] = low;
 }
+MLUOP_INLINE void vf_unzip_runs(vf rows[2]) { vf_transpose_runs(rows); }
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {
@@ -105,6 +106,10 @@ MLUOP_INLINE void vf_transpose(vf rows[VL]) {
 }
 MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + step), 1);
+}
+MLUOP_INLINE vf vf_load_eights(const float *p, int64_t step) {
+  (void)step;
+  return vf_load(p);
 }
 MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   _mm_storeu_ps(p, _mm256_castps256_ps128(v));

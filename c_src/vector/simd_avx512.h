@@ -90,6 +90,11 @@ MLUOP_INLINE void vf_transpose_runs(vf rows[4]) {
   rows[2] = _mm512_shuffle_f32x4(t0, t2, 0xdd);
   rows[3] = _mm512_shuffle_f32x4(t1, t3, 0xdd);
 }
+MLUOP_INLINE void vf_unzip_runs(vf rows[2]) {
+  const vf even = _mm512_shuffle_f32x4(rows[0], rows[1], 0x88);
+  rows[1] = _mm512_shuffle_f32x4(rows[0], rows[1], 0xdd);
+  rows[0] = even;
+}
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {
@@ -122,6 +127,10 @@ MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
   const __m512 two = _mm512_insertf32x4(one, _mm_loadu_ps(p + step), 1);
   const __m512 three = _mm512_insertf32x4(two, _mm_loadu_ps(p + 2 * step), 2);
   return _mm512_insertf32x4(three, _mm_loadu_ps(p + 3 * step), 3);
+}
+MLUOP_INLINE vf vf_load_eights(const float *p, int64_t step) {
+  const __m512 one = _mm512_castps256_ps512(_mm256_loadu_ps(p));
+  return _mm512_insertf32x8(one, _mm256_loadu_ps(p + step), 1);
 }
 MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   _mm_storeu_ps(p, _mm512_castps512_ps128(v));

@@ -86,6 +86,35 @@ static void runs_of_four_are_loaded(void) {
   }
 }
 
+static void runs_of_eight_are_loaded(void) {
+  enum { EIGHT = VL < 8 ? VL : 8 };
+  const struct room room = room_random(0);
+  for (int k = 0; k < 2 * STEPS; k++) {
+    const int64_t step = 2 * steps[k / 2], other = (VL / EIGHT - 1) * step;
+    const int64_t low = other < 0 ? other : 0, high = other > 0 ? other : 0;
+    const float *first = (const void *)room.begin, *last = (const void *)room.end;
+    const float *p = k % 2 == 0 ? first - low : last - high - EIGHT;
+    float lanes[VL];
+    vf_store(lanes, vf_load_eights(p, step));
+    for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], p[i / EIGHT * step + i % EIGHT]));
+  }
+}
+
+static void even_runs_leave_odd_ones(void) {
+  enum { RUNS = VL / 4 };
+  float from[2 * VL], to[2][VL];
+  fill(from, 2 * VL);
+  vf rows[2] = {vf_load(from), vf_load(from + VL)};
+  vf_unzip_runs(rows);
+  for (int i = 0; i < 2; i++) vf_store(to[i], rows[i]);
+  for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < VL; k++) {
+      const int run = RUNS > 1 ? 2 * (k / 4) + i : i;
+      CHECK(same_bits(to[i][k], from[run * 4 + k % 4]));
+    }
+  }
+}
+
 static void runs_of_four_are_stored(void) {
   for (int k = 0; k < 2 * STEPS; k++) {
     const int64_t step = steps[k / 2];
@@ -123,6 +152,8 @@ static const struct test tests[] = {
     TEST(runs_of_eight_are_transposed),
     TEST(matrix_of_runs_is_transposed),
     TEST(runs_of_four_are_loaded),
+    TEST(runs_of_eight_are_loaded),
+    TEST(even_runs_leave_odd_ones),
     TEST(runs_of_four_are_stored),
     TEST(table_of_sixteen),
 };

@@ -35,6 +35,9 @@ static void runs_past_caches(const char *from, char *to, int size) {
 static void vectors(const char *from, char *to, int size) {
   transpose_vectors(from, PITCH, to, PITCH, size);
 }
+static void pairs(const char *from, char *to, int size) {
+  transpose_pairs(from, PITCH, to, PITCH, size);
+}
 static void square(const char *from, char *to, int size) {
   transpose_square(from, PITCH, to, PITCH, size, 0);
 }
@@ -89,6 +92,7 @@ static void tiles_are_transposed(void) {
     const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size;
     check(runs, vector, run, size, size);
     check(runs_past_caches, vector, run, size, LINE_BYTES);
+    check(pairs, vector, PAIR_BYTES / size, size, size);
     check(vectors, run, vector, size, size);
     check(square, vector, vector, size, size);
     check(square_past_caches, vector, vector, size, LINE_BYTES);
