@@ -131,9 +131,12 @@ def operators_by_layout() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--threads", type=int, default=2)
-    threads = parser.parse_args().threads
+    parser.add_argument("--conversions", action="store_true", help="no operators")
+    options = parser.parse_args()
+    threads = options.threads
     torch.set_num_threads(threads)
     pymluops.set_num_threads(threads)
     conversions(torch.float32, threads)
     conversions(torch.float16, threads)
-    operators_by_layout()
+    if not options.conversions:
+        operators_by_layout()
