@@ -131,12 +131,15 @@ def operators_by_layout() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--operators", action="store_true", help="no conversions, only operators")
+    parser.add_argument(
+        "--only", choices=("conversions", "operators"), help="one half of what is printed"
+    )
     options = parser.parse_args()
     threads = options.threads
     torch.set_num_threads(threads)
     pymluops.set_num_threads(threads)
-    if not options.operators:
+    if options.only != "operators":
         conversions(torch.float32, threads)
         conversions(torch.float16, threads)
-    operators_by_layout()
+    if options.only != "conversions":
+        operators_by_layout()
