@@ -73,7 +73,7 @@ static inline struct carafe_rings carafe_lay_out_backward(struct mluop_arena *ar
   const int64_t parts = carafe_parts(a), pixels = a->windows * CARAFE_TILE;
   const int64_t own = parts * a->columns * carafe_column_floats(a);
   const int64_t taps = a->is_half ? pixels * carafe_padded(a->K * a->K) : 0;
-  struct carafe_rings m = {NULL};
+  struct carafe_rings m = {.totals = NULL};
   m.input = mluop_take(arena, parts * carafe_ring_floats(a), sizeof(float));
   m.sums = mluop_take(arena, own, sizeof(float));
   if (carafe_total_rows(a) > 0) m.totals = mluop_take(arena, own, sizeof(float));
