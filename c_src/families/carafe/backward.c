@@ -14,7 +14,7 @@ static void clear_rings(const struct carafe_rings *rings) {
 
 static void choose_part(struct walk *s, int64_t part) {
   const struct carafe_rings *rings = s->scratch;
-  s->channel = part * s->args->channels;
+  s->channel = part * s->args->plan.channels;
   s->ring = rings->input + part * carafe_ring_floats(s->args);
 }
 

@@ -122,7 +122,7 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, struct prefe
   float *rows[CARAFE_FORWARD_K];
   struct tile t;
   begin_tiles(&t, s, &output, &weights, rows_seen(s), s->ring, rows);
-  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->channels);
+  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->plan.channels);
   t.prefetch = prefetch;
   t.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);
   while (t.window < s->windows.end) {

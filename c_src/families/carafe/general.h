@@ -21,7 +21,7 @@ static inline int64_t carafe_slots(const struct carafe_args *a) {
 
 /* Floats of a packed pixel: an odd number of cache lines, and one of them at least is free. */
 static inline int64_t carafe_pixel_floats(const struct carafe_args *a) {
-  const int64_t floats = a->groups * carafe_padded(a->channels);
+  const int64_t floats = a->plan.groups * carafe_padded(a->plan.channels);
   return ((floats / CARAFE_PAD + 1) | 1) * CARAFE_PAD;
 }
 
@@ -32,14 +32,14 @@ static inline int64_t carafe_column_floats(const struct carafe_args *a) {
 
 /* Floats of a ring of the input. */
 static inline int64_t carafe_ring_floats(const struct carafe_args *a) {
-  const int64_t columns = carafe_min(a->W, a->columns + a->K - 1) + 2 * CARAFE_MARGIN;
+  const int64_t columns = carafe_min(a->W, a->plan.columns + a->K - 1) + 2 * CARAFE_MARGIN;
   return columns * carafe_column_floats(a);
 }
 
 /* Takes the ring of the input, and room for half weights of some windows. */
 static inline float *carafe_lay_out_forward(struct mluop_arena *arena, const struct carafe_args *a,
                                             float **weights) {
-  const int64_t count = a->windows * a->S * a->S * a->groups * a->K * a->K;
+  const int64_t count = a->plan.windows * a->S * a->S * a->plan.groups * a->K * a->K;
   float *ring = mluop_take(arena, carafe_ring_floats(a), sizeof(float));
   *weights = mluop_take(arena, a->is_half ? count : 0, sizeof(float));
   return ring;
@@ -55,7 +55,7 @@ struct carafe_rings {
 };
 
 static inline int64_t carafe_parts(const struct carafe_args *a) {
-  return carafe_div_up(a->C, a->channels);
+  return carafe_div_up(a->C, a->plan.channels);
 }
 
 /* Two-level sums: 0, or rows of windows that are summed together; and slices of their pixels. */
@@ -70,14 +70,14 @@ static inline int64_t carafe_total_slices(const struct carafe_args *a) {
 
 static inline struct carafe_rings carafe_lay_out_backward(struct mluop_arena *arena,
                                                           const struct carafe_args *a) {
-  const int64_t parts = carafe_parts(a), pixels = a->windows * CARAFE_TILE;
-  const int64_t own = parts * a->columns * carafe_column_floats(a);
+  const int64_t parts = carafe_parts(a), pixels = a->plan.windows * CARAFE_TILE;
+  const int64_t own = parts * a->plan.columns * carafe_column_floats(a);
   const int64_t taps = a->is_half ? pixels * carafe_padded(a->K * a->K) : 0;
   struct carafe_rings m = {.totals = NULL};
   m.input = mluop_take(arena, parts * carafe_ring_floats(a), sizeof(float));
   m.sums = mluop_take(arena, own, sizeof(float));
   if (carafe_total_rows(a) > 0) m.totals = mluop_take(arena, own, sizeof(float));
-  m.grads = mluop_take(arena, pixels * carafe_padded(a->channels), sizeof(float));
+  m.grads = mluop_take(arena, pixels * carafe_padded(a->plan.channels), sizeof(float));
   m.weights = mluop_take(arena, taps, sizeof(float));
   m.results = mluop_take(arena, taps, sizeof(float));
   return m;

@@ -39,7 +39,7 @@ static void add_pixels(const struct tile *t, int64_t vectors, enum tile_kind kin
 /* Row y of the rings of sums or totals, of the channels in turn: column 0 of the map. */
 static float *sums_row(const struct walk *s, float *rings, int64_t y) {
   const struct carafe_args *a = s->args;
-  const int64_t columns = s->channel / a->channels * a->columns - s->columns.begin;
+  const int64_t columns = s->channel / a->plan.channels * a->plan.columns - s->columns.begin;
   return row_of_ring(a, rings, y) + columns * carafe_column_floats(a);
 }
 
@@ -53,7 +53,7 @@ static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const st
   begin_tiles(&t, s, grads, weights, carafe_both(rows_seen(s), s->rows), rings->sums, rows);
   enum tile_kind kind;
   t.at_zero = sums_row(s, rings->sums, 0) - rings->sums +
-              (group - s->groups.begin) * carafe_padded(s->args->channels);
+              (group - s->groups.begin) * carafe_padded(s->args->plan.channels);
   for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
     vectors = carafe_div_up(all - begin, cuts - cut);
     for (move_tile(&t, s->windows.begin); t.window < s->windows.end;
@@ -81,7 +81,7 @@ static void add_totals(struct walk *s, struct carafe_span windows) {
   const struct carafe_rings *rings = s->scratch;
   const struct carafe_span columns = carafe_both(s->columns, windows),
                            rows = carafe_both(rows_seen(s), s->rows);
-  for (s->channel = 0; s->channel < a->C; s->channel += a->channels) {
+  for (s->channel = 0; s->channel < a->C; s->channel += a->plan.channels) {
     for (int64_t y = rows.begin; y < rows.end; y++) {
       for (int64_t x = columns.begin; x < columns.end; x++) {
         const int64_t at = x * carafe_column_floats(a);
@@ -98,7 +98,7 @@ static void store_sums(struct walk *s, int64_t y) {
   const struct carafe_rings *rings = s->scratch;
   const int64_t floats = carafe_pixel_floats(a);
   for (int64_t x = s->columns.begin; x < s->columns.end; x++) {
-    for (s->channel = 0; s->channel < a->C; s->channel += a->channels) {
+    for (s->channel = 0; s->channel < a->C; s->channel += a->plan.channels) {
       const int64_t at = x * carafe_column_floats(a), to = map_element(s, y, x) + s->channel;
       float *sums = sums_row(s, rings->sums, y) + at;
       if (rings->totals != NULL) {
@@ -107,7 +107,7 @@ static void store_sums(struct walk *s, int64_t y) {
       }
       for (int64_t g = 0; g < s->groups.end - s->groups.begin; g++) {
         carafe_store_run(carafe_backward_of(a)->grad_input, to + g * a->C,
-                         sums + g * carafe_padded(a->channels), channels_of(s), a->is_half);
+                         sums + g * carafe_padded(a->plan.channels), channels_of(s), a->is_half);
       }
       memset(sums, 0, (size_t)floats * sizeof(*sums));
     }

@@ -10,22 +10,26 @@ struct carafe_span {
   int64_t begin, end;
 };
 
+/* How the work of a call is cut. An item is a row of a block: of some columns and rows of the map,
+   for some whole groups, or (forward) a part of one. Items of a block follow each other: what is in
+   the caches for one serves the next. */
+struct carafe_plan {
+  int64_t groups, columns, rows; /* of a full block */
+  int64_t channels;              /* of each of its groups that are done together */
+  int64_t windows;               /* of a row that are done together */
+  int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
+  int large;        /* the tensors exceed the caches */
+};
+
 /* A call. Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask
    is [N, S*H, S*W, G, K, K]. Output pixel (p, q) has the K x K window of the input around
    (p / S, q / S). */
 struct carafe_args {
   int64_t N, H, W, C, G, K, S;
   int is_half;
-  int large; /* the tensors exceed the caches */
   const void *input, *mask;
   void *output; /* of the backward: NULL */
-  /* An item is a row of a block: of some columns and rows of the map, for some whole groups, or
-     (forward) a part of one. Items of a block follow each other: what is in the caches for one
-     serves the next. */
-  int64_t groups, columns, rows; /* of a full block */
-  int64_t channels;              /* of each of its groups that are done together */
-  int64_t windows;               /* of a row that are done together */
-  int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
+  struct carafe_plan plan;
 };
 
 /* A call of the backward. */

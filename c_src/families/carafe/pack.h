@@ -48,9 +48,9 @@ static inline int64_t map_element(const struct walk *s, int64_t y, int64_t x) {
    come a row later, are prefetched. */
 static inline void pack_group(float *to, const struct walk *s, int64_t from) {
   const struct carafe_args *a = s->args;
-  const int64_t rotation = carafe_max(0, a->rotation), count = channels_of(s);
+  const int64_t rotation = carafe_max(0, a->plan.rotation), count = channels_of(s);
   int64_t done = 0;
-  if (a->large && s->packed_row + 1 < a->H) {
+  if (a->plan.large && s->packed_row + 1 < a->H) {
     const int64_t below = from + s->channel + a->W * a->G * a->C;
     for (int64_t i = 0; i < count; i += carafe_line_elements(a)) {
       mluop_prefetch(mluop_at(a->input, below + i, a->is_half));
@@ -73,7 +73,7 @@ static __attribute__((noinline)) void pack_pixel(const struct walk *s) {
   const int64_t from = map_element(s, s->packed_row, s->packed_column);
   float *to = row_of_ring(a, s->ring, s->packed_row) + input_column(s, s->packed_column);
   for (int64_t g = 0; g < s->groups.end - s->groups.begin; g++) {
-    pack_group(to + g * carafe_padded(a->channels), s, from + g * a->C);
+    pack_group(to + g * carafe_padded(a->plan.channels), s, from + g * a->C);
   }
 }
 

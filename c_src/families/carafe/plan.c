@@ -21,10 +21,10 @@ static int64_t block_rows(const struct carafe_args *a, mluOpHandle_t machine) {
 /* Items of the job are counted with those below the map. `floats`: of a pixel in an item. */
 static void plan_items(const struct carafe_args *a, int64_t floats, size_t scratch_bytes,
                        struct mluop_job *job) {
-  const int64_t cost = a->columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
-  const int64_t parts = a->output != NULL ? mluop_div_up(a->C, a->channels) : 1;
-  job->count = a->N * mluop_div_up(a->H, a->rows) * mluop_div_up(a->W, a->columns) *
-               mluop_div_up(a->G, a->groups) * parts * a->rows;
+  const int64_t cost = a->plan.columns * floats * a->S * a->S * a->K * a->K * PRODUCT_COST;
+  const int64_t parts = a->output != NULL ? mluop_div_up(a->C, a->plan.channels) : 1;
+  job->count = a->N * mluop_div_up(a->H, a->plan.rows) * mluop_div_up(a->W, a->plan.columns) *
+               mluop_div_up(a->G, a->plan.groups) * parts * a->plan.rows;
   job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
   job->scratch_bytes = scratch_bytes;
@@ -38,14 +38,14 @@ static void plan_small(struct carafe_args *a, mluOpHandle_t machine, int64_t flo
                        struct mluop_job *job) {
   struct mluop_arena arena = {NULL, 0};
   const int64_t beside = a->K - 1, positions = bytes / (floats * (int64_t)sizeof(float));
-  const int64_t pitch = carafe_small_pitch(a, a->groups, machine->vector_floats);
-  a->channels = a->C;
-  a->rows = block_rows(a, machine);
-  a->columns =
+  const int64_t pitch = carafe_small_pitch(a, a->plan.groups, machine->vector_floats);
+  a->plan.channels = a->C;
+  a->plan.rows = block_rows(a, machine);
+  a->plan.columns =
       evenly(a->W, mluop_max(positions / pitch - beside, mluop_max(beside, SMALL_COLUMNS)));
-  a->windows = a->columns + beside;
+  a->plan.windows = a->plan.columns + beside;
   carafe_small_layout(&arena, a, machine->vector_floats);
-  plan_items(a, a->groups * a->C, arena.used, job);
+  plan_items(a, a->plan.groups * a->C, arena.used, job);
 }
 
 /* Forward. */
@@ -60,8 +60,8 @@ enum { MOST_CHANNELS = 1024 };
 enum { FEW_WINDOWS = 16, MANY_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
 
 static int64_t forward_windows(const struct carafe_args *a) {
-  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * a->groups * a->K * a->K);
-  const int64_t windows = a->groups > 1 || fit < MANY_WINDOWS ? FEW_WINDOWS : MANY_WINDOWS;
+  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * a->plan.groups * a->K * a->K);
+  const int64_t windows = a->plan.groups > 1 || fit < MANY_WINDOWS ? FEW_WINDOWS : MANY_WINDOWS;
   const int64_t most = a->is_half ? mluop_min(windows, fit) : windows;
   return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
 }
@@ -86,20 +86,21 @@ static void plan_forward_general(void *args, mluOpHandle_t machine, struct mluop
   struct mluop_arena arena = {NULL, 0};
   float *weights;
   const int64_t parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS), line = carafe_line_elements(a);
-  a->rows = block_rows(a, machine);
-  a->channels = parts > 1 ? mluop_div_up(mluop_div_up(a->C, parts), line) * line : a->C;
-  a->groups = parts > 1 ? 1 : mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
+  a->plan.rows = block_rows(a, machine);
+  a->plan.channels = parts > 1 ? mluop_div_up(mluop_div_up(a->C, parts), line) * line : a->C;
+  a->plan.groups =
+      parts > 1 ? 1 : mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
   const int64_t column = carafe_column_floats(a) * (int64_t)sizeof(float);
-  a->columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
-  a->windows = forward_windows(a);
-  a->rotation = rotation_of(a, machine);
+  a->plan.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
+  a->plan.windows = forward_windows(a);
+  a->plan.rotation = rotation_of(a, machine);
   carafe_lay_out_forward(&arena, a, &weights);
-  plan_items(a, a->groups * carafe_padded(a->channels), arena.used, job);
+  plan_items(a, a->plan.groups * carafe_padded(a->plan.channels), arena.used, job);
 }
 
 static void plan_forward_small(void *args, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *a = args;
-  a->groups = evenly(a->G, mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD));
+  a->plan.groups = evenly(a->G, mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD));
   plan_small(a, machine, carafe_small_slots(a) * a->C, SMALL_BYTES, job);
 }
 
@@ -127,15 +128,16 @@ static void plan_backward_general(void *args, mluOpHandle_t machine, struct mluo
   struct carafe_args *a = args;
   struct mluop_arena arena = {NULL, 0};
   const int64_t part = evenly(a->C, CARAFE_ITEM_CHANNELS), most = CARAFE_ITEM_CHANNELS;
-  a->rows = block_rows(a, machine);
-  a->channels = part < a->C ? carafe_padded(part) : a->C;
-  a->groups = part < a->C ? 1 : mluop_min(a->G, mluop_max(1, most / carafe_padded(a->C)));
-  const int64_t pixel = a->groups * carafe_padded(a->C) * (int64_t)sizeof(float);
+  a->plan.rows = block_rows(a, machine);
+  a->plan.channels = part < a->C ? carafe_padded(part) : a->C;
+  a->plan.groups = part < a->C ? 1 : mluop_min(a->G, mluop_max(1, most / carafe_padded(a->C)));
+  const int64_t pixel = a->plan.groups * carafe_padded(a->C) * (int64_t)sizeof(float);
   const int64_t fit = BLOCK_BYTES / ((2 * carafe_slots(a) + a->S * a->S) * pixel);
-  a->columns = evenly(a->W, mluop_max(fit - (a->K - 1), BACKWARD_COLUMNS));
-  a->windows = mluop_max(MIN_WINDOWS, mluop_min(SLICE_BYTES / (CARAFE_TILE * pixel), MOST_WINDOWS));
+  a->plan.columns = evenly(a->W, mluop_max(fit - (a->K - 1), BACKWARD_COLUMNS));
+  a->plan.windows =
+      mluop_max(MIN_WINDOWS, mluop_min(SLICE_BYTES / (CARAFE_TILE * pixel), MOST_WINDOWS));
   carafe_lay_out_backward(&arena, a);
-  plan_items(a, a->groups * carafe_padded(a->C), arena.used, job);
+  plan_items(a, a->plan.groups * carafe_padded(a->C), arena.used, job);
 }
 
 static bool can_be_small(const void *args, mluOpHandle_t machine) {
@@ -158,7 +160,8 @@ static void plan_backward_small(void *args, mluOpHandle_t machine, struct mluop_
   struct carafe_args *a = args;
   const int64_t taps = a->K * a->K, rings = 2 * carafe_small_slots(a) * a->C;
   const int spreads = carafe_small_spreads(a, machine->vector_floats);
-  a->groups = spreads ? evenly(a->G, mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD)) : a->G;
+  a->plan.groups =
+      spreads ? evenly(a->G, mluop_max(CARAFE_ITEM_CHANNELS / a->C, CARAFE_PAD)) : a->G;
   plan_small(a, machine, spreads ? rings : CARAFE_TILE * (taps + a->C) + rings,
              spreads ? BLOCK_BYTES : SMALL_BYTES, job);
 }

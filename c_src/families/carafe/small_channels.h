@@ -33,11 +33,11 @@ static inline int64_t carafe_small_pitch(const struct carafe_args *a, int64_t gr
 static inline struct carafe_small_scratch carafe_small_layout(struct mluop_arena *arena,
                                                               const struct carafe_args *a,
                                                               int64_t lanes) {
-  const int64_t pitch = carafe_small_pitch(a, a->groups, lanes), taps = a->K * a->K;
+  const int64_t pitch = carafe_small_pitch(a, a->plan.groups, lanes), taps = a->K * a->K;
   const int64_t margin = carafe_padded((a->K - 1) / 2 * pitch);
   const int is_forward = a->output != NULL;
   struct carafe_small_scratch s = {.spreads = carafe_small_spreads(a, lanes)};
-  s.plane = carafe_padded(margin + a->windows * pitch + CARAFE_PAD) | CARAFE_PAD;
+  s.plane = carafe_padded(margin + a->plan.windows * pitch + CARAFE_PAD) | CARAFE_PAD;
   const int64_t ring = carafe_small_slots(a) * a->C * s.plane;
   const int64_t plane = CARAFE_TILE * (s.spreads || is_forward ? CARAFE_PAD : s.plane);
   s.input = mluop_take(arena, ring, sizeof(float));

@@ -21,7 +21,7 @@ MLUOP_INLINE int64_t words_of(const struct carafe_args *a, int64_t elements) {
   return a->is_half ? elements / 2 : elements;
 }
 
-static inline int in_lines(const struct carafe_args *a) { return a->rotation >= 0; }
+static inline int in_lines(const struct carafe_args *a) { return a->plan.rotation >= 0; }
 
 /* Vectors of sums that make one of words. */
 static inline int64_t vectors_at_once(const struct carafe_args *a) {
@@ -42,10 +42,10 @@ MLUOP_INLINE void store_whole(float *to, const vf *words, int begin, int end, in
 MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct tile *t, int64_t channel,
                               int pixels, int vectors) {
   const struct carafe_args *a = t->walk->args;
-  const int64_t rotation = words_of(a, a->rotation), end = words_of(a, a->C);
+  const int64_t rotation = words_of(a, a->plan.rotation), end = words_of(a, a->C);
   const int64_t write_ahead = (a->S == 1 ? PIXELS : a->S) * a->G * end; /* of split lines */
   const int64_t begin = words_of(a, channel) - rotation;
-  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = a->large;
+  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = a->plan.large;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     float *to = pixel_at(&t->values, e) + begin;
     if (VL > 4 && rotation > 0 && channel == 0) {
