@@ -27,6 +27,10 @@ KEPT_BYTES = 1 << 27
 LEAST_BYTES = 1 << 17
 
 
+# Not part of torch's documented interface: where it is missing, nothing is kept.
+_use_count = getattr(torch._C, "_storage_Use_Count", None)
+
+
 class _Kept(threading.local):
     def __init__(self) -> None:
         self.blocks: list[torch.UntypedStorage] = []  # the one that was used last is the last
@@ -54,7 +58,7 @@ def kept_nhwc(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     """
     n, c, h, w = shape
     size = n * c * h * w * dtype.itemsize
-    if not LEAST_BYTES <= size <= KEPT_BYTES:
+    if _use_count is None or not LEAST_BYTES <= size <= KEPT_BYTES:
         return new_memory(shape, dtype=dtype, memory_format=torch.channels_last)
     # Nobody else takes a block before a tensor refers to it: a signal handler finds none.
     blocks, _kept.blocks = _kept.blocks, []
@@ -76,7 +80,8 @@ def _free_block(blocks: list[torch.UntypedStorage], size: int) -> torch.UntypedS
     """
     for i in range(len(blocks) - 1, -1, -1):
         block = blocks[i]
-        if size <= block.nbytes() <= 2 * size and torch._C._storage_Use_Count(block._cdata) == 1:
+        fits = size <= block.nbytes() <= 2 * size
+        if fits and _use_count is not None and _use_count(block._cdata) == 1:
             return blocks.pop(i)
     return None
 

@@ -265,7 +265,7 @@ def modulated_deform_conv2d(
         check_tensor(op, "weight", weight)
         raise
     if are_maps:
-        of_graph = torch.compiler.is_compiling() or torch.jit.is_tracing()  # sizes may be symbols
+        of_graph = torch.compiler.is_compiling() or torch._C._is_tracing()  # sizes may be symbols
         size_of = output_size.__wrapped__ if of_graph else output_size
         size = size_of(op, spec(input), spec(weight), form)[2:]
         taps = deform_groups * weight.shape[2] * weight.shape[3]
