@@ -152,7 +152,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuEndThreads(void);
  * Returns the instruction set of the kernels that this handle uses: "baseline", "avx2" or "avx512"
  * on x86-64, "neon" on arm64. It is the best one that the CPU has, unless the environment variable
  * MLUOP_CPU_ISA named another one when the handle was created. With AVX-512, a few kernels are
- * those of AVX2 where these are faster (up to 8 channels), unless MLUOP_CPU_ISA named "avx512".
+ * those of AVX2 where these are faster (few channels), unless MLUOP_CPU_ISA named "avx512".
  *
  * @param handle  The handle.
  *
