@@ -40,6 +40,14 @@ MLUOP_INLINE float sample_at(const struct axis *axis, int64_t i) {
   return axis->start + ((float)k + 0.5f) * axis->bin / (float)axis->grid;
 }
 
+/* The same axis, for samples that are computed if there are any: compilers divide by the grid
+   before that is known, and 0 would raise a floating-point exception. */
+MLUOP_INLINE struct axis safe_axis(const struct axis *axis) {
+  struct axis safe = *axis;
+  safe.grid = mluop_opaque(axis->grid > 0 ? axis->grid : 1);
+  return safe;
+}
+
 /* The first sample in [begin, end) whose coordinate is at least `bound`, or end. */
 static inline int64_t first_sample_from(const struct axis *axis, int64_t begin, int64_t end,
                                         float bound) {
@@ -87,14 +95,15 @@ MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range c
 /* The pixels of an axis from the first one that samples touch to the last one; none if all samples
    are outside. */
 static inline struct range reach(const struct axis *axis) {
+  const struct axis some = safe_axis(axis);
   if (axis->grid <= 0) return (struct range){0, 0};
-  const float first = sample_at(axis, 0), last = sample_at(axis, axis->grid - 1);
+  const float first = sample_at(&some, 0), last = sample_at(&some, some.grid - 1);
   const float rim = (float)(axis->extent - 1);
   if (!(last >= -1.0f && first <= (float)axis->extent)) return (struct range){0, 0};
-  const int64_t low = first < rim ? (int64_t)(first > 0.0f ? first : 0.0f) : axis->extent - 1;
-  const int64_t high = last < rim ? (int64_t)(last > 0.0f ? last : 0.0f) + 1 : axis->extent - 1;
-  return (struct range){low < axis->extent ? low : axis->extent - 1,
-                        high < axis->extent ? high + 1 : axis->extent};
+  const int64_t end = axis->extent - 1;
+  const int64_t low = (int64_t)(first > 0.0f ? first < rim ? first : rim : 0.0f);
+  const int64_t high = (int64_t)(last > 0.0f ? last < rim ? last : rim : 0.0f) + 1;
+  return (struct range){low < end ? low : end, (high < end ? high : end) + 1};
 }
 
 /* A vector of channels from `at`, or the first `part` of one. */

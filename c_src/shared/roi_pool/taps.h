@@ -221,9 +221,8 @@ MLUOP_INLINE int64_t clip_taps(struct roi_pool_tap *taps, int64_t count, struct 
    be set. */
 MLUOP_INLINE int64_t axis_taps(const struct axis *axis, struct range clip, int slopes,
                                struct roi_pool_tap *taps) {
+  const struct axis few = safe_axis(axis);
   if (axis->grid > 0 && axis->grid <= FEW_SAMPLES) {
-    struct axis few = *axis;
-    few.grid = mluop_opaque(few.grid); /* compilers would divide by it before it is known */
     const float first = sample_at(&few, 0), last = sample_at(&few, few.grid - 1);
     if (first > 0.0f && last < (float)(few.extent - 1)) {
       const int64_t count =
