@@ -10,7 +10,7 @@ enum {
   /* Of the source and the target, for each thread: of more pages it does not find all at once. */
   PAGES_BYTES = 8 << 20,
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
-  SHORT_ROW = 1024,        /* ... with rows of this many at most */
+  SHORT_ROW = 512,         /* ... with rows of this many at most */
   PIECES = 4,              /* of a block of strips, side by side */
   FEW_ROWS = 64            /* whose lines find room in the second cache wherever they are */
 };
@@ -173,14 +173,16 @@ static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
 
 /* Whether the result is written past the caches, in tiles. Where lines of the target have the same
    place in a cache, that pays sooner: as soon as a thread has too many pages. Narrow vectors write
-   a line in parts, between which it is pushed out: there it pays for any number of threads. For
-   small images it pays later, as tiles at the ends of their rows overlap. */
+   a line in parts, between which it is pushed out: there it pays for any number of threads, and
+   for halves it was measured to. For small images with short rows it pays later, as tiles at the
+   ends of their rows overlap. */
 static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t moved,
                    bool narrow) {
   const int64_t threads = mluop_num_threads(handle), row = args->columns.count * args->size;
   const bool is_small = row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && threads > 1;
   return mluop_exceeds_caches(handle, is_small ? moved / 2 : moved) ||
-         (moved > PAGES_BYTES * (narrow ? 1 : threads) && args->to.pitch % LAYOUT_SAME_PLACE == 0);
+         (moved > PAGES_BYTES * (narrow || args->size == 2 ? 1 : threads) &&
+          args->to.pitch % LAYOUT_SAME_PLACE == 0);
 }
 
 /* Tiles pay where neither lines of their columns nor of their rows push each other out of the first
