@@ -75,7 +75,6 @@ static bool rules_hold(struct mluop_call *call, bool forward, bool nchw, mluOpSt
 enum {
   BYTE_COST = 76,        /* of the target, in picoseconds */
   NEAR_BYTES = 1 << 21,  /* so near that a prefetch costs more than the wait */
-  STREAM_ROOM = 256,     /* floats that a writer puts together */
   WIDEST_MASK = 1 << 12, /* that distribute backward streams */
   WIDEST_VECTOR = 16
 };
@@ -109,7 +108,7 @@ static void plan_distribute(struct psamask_args *a, struct mluop_job *job, bool 
   a->rows = mluop_min(a->H, mluop_max(1, targets / a->W));
   int64_t floats = a->rows * a->W + WIDEST_VECTOR;
   if (!forward && a->stream) {
-    floats = PSAMASK_LINE + mluop_max(STREAM_ROOM, a->rows * a->w_mask);
+    floats = PSAMASK_LINE + mluop_max(PSAMASK_ROOM, a->rows * a->w_mask);
   }
   a->pitch = odd_lines(floats);
   floats = PSAMASK_PIXELS * a->pitch;

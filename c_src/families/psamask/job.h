@@ -22,6 +22,7 @@ struct psamask_args {
 enum {
   PSAMASK_LINE = 16, /* floats */
   PSAMASK_PIXELS = 32,
+  PSAMASK_ROOM = 256,             /* floats that a writer puts together */
   PSAMASK_NCHW_SCRATCH = 1 << 18, /* bytes, to stream */
   PSAMASK_NCHW_SPARE = 32 /* floats of each plane that are there, more than those of its rows */
 };

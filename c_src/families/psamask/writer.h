@@ -2,6 +2,7 @@
 #ifndef MLUOP_FAMILIES_PSAMASK_WRITER_H_
 #define MLUOP_FAMILIES_PSAMASK_WRITER_H_
 
+#include "families/psamask/job.h"
 #include "families/psamask/window.h"
 #include "shared/move.h"
 
@@ -16,7 +17,7 @@ struct writer {
 };
 
 /* Past the caches a few lines at a time: reading stops while many are written. */
-enum { WRITER_ROOM = 256 };
+enum { WRITER_ROOM = PSAMASK_ROOM };
 
 MLUOP_INLINE struct writer writer_at(float *target, float *buffer) {
   return (struct writer){target, floats_into_line(target), buffer, 0};
