@@ -141,7 +141,10 @@ static mluOpStatus_t run_forward(const struct mluop_call *call, struct roi_align
   const bool maximum = is_maximum(call);
   mluOpStatus_t status = SUCCESS;
   const struct mluop_float_state found = mluop_enter_floats();
-  if (maximum) args->pool.plan.own_bytes = roi_align_maximum_bytes(args->pool.shape.C);
+  if (maximum) {
+    args->pool.plan.own_bytes = roi_align_maximum_bytes(args->pool.shape.C);
+    args->pool.plan.own_few = args->pool.shape.is_half ? 0 : ROI_ALIGN_FEW_FLOATS;
+  }
   if (mluop_roi_pool_begin(call, BOXES, &args->pool, &status)) {
     mluop_roi_pool_run_bins(handle, &args->pool, maximum ? roi_align_maximum : NULL);
   }

@@ -69,7 +69,7 @@ MLUOP_INLINE void compare_vectors(const struct search *s, int64_t c, int count, 
         value = j == 0 ? product : (vf)(value + product);
       }
       const vm greater = vf_greater(value, best[k]);
-      best[k] = vf_select(greater, value, best[k]);
+      best[k] = vf_max(value, best[k]);
       x[k] = vf_select(greater, vf_set(candidate->x), x[k]);
       y[k] = vf_select(greater, vf_set(candidate->y), y[k]);
     }
@@ -86,10 +86,10 @@ MLUOP_INLINE void compare_vectors(const struct search *s, int64_t c, int count, 
 MLUOP_INLINE void compare_channels(const struct search *s, int is_half) {
   const int64_t channels = s->args->shape.C;
   int64_t c = 0;
-  for (; c + VECTORS * VL <= channels; c += VECTORS * VL) {
-    compare_vectors(s, c, VECTORS, VL, is_half);
+  MLUOP_UNROLL
+  for (int count = VECTORS; count > 0; count /= 2) {
+    for (; c + count * VL <= channels; c += count * VL) compare_vectors(s, c, count, VL, is_half);
   }
-  for (; c + VL <= channels; c += VL) compare_vectors(s, c, 1, VL, is_half);
   if (c == channels) return;
   if (channels > VL) {
     compare_vectors(s, channels - VL, 1, VL, is_half);

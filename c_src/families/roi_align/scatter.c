@@ -67,41 +67,47 @@ MLUOP_INLINE void widen(struct roi_pool_box *box, const struct scatter_point *po
   if (point->col.high >= box->right) box->right = (int32_t)point->col.high + 1;
 }
 
-/* Of the rows of its image. */
+MLUOP_INLINE float largest_lane(vf v) {
+  float lanes[VL], largest = -FLT_MAX;
+  vf_store(lanes, v);
+  for (int i = 0; i < VL; i++) largest = lanes[i] > largest ? lanes[i] : largest;
+  return largest;
+}
+
+/* Of the rows of its image. Vectors find the outermost points, the first ones as the last ones with
+   the other sign; the last vector may overlap the one before it. */
 MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int64_t bin,
                                           int is_half) {
   const struct roi_pool_shape *shape = &args->pool.shape;
+  const int64_t at = bin * shape->C;
   struct roi_pool_box box = {INT32_MAX, 0, INT32_MAX, 0};
-  /* The last ones, and the first ones with the other sign. */
-  const vf none = vf_set(-FLT_MAX);
-  vf bottom = none, right = none, top = none, left = none;
-  int64_t c = 0;
-  for (; c + VL <= shape->C; c += VL) {
-    const struct points points = points_at(args, bin * shape->C + c, is_half);
-    bottom = vf_max(vf_select(points.inside, points.y, none), bottom);
-    right = vf_max(vf_select(points.inside, points.x, none), right);
-    top = vf_max(vf_select(points.inside, vf_set(0.0f) - points.y, none), top);
-    left = vf_max(vf_select(points.inside, vf_set(0.0f) - points.x, none), left);
+  if (shape->C < VL) {
+    for (int64_t c = 0; c < shape->C; c++) {
+      struct scatter_point point;
+      if (point_at(args, at + c, is_half, &point)) widen(&box, &point);
+    }
+    return box;
   }
-  float edges[4][VL];
-  vf_store(edges[0], bottom);
-  vf_store(edges[1], right);
-  vf_store(edges[2], top);
-  vf_store(edges[3], left);
-  for (int lane = 0; lane < VL && c > 0; lane++) {
-    struct scatter_point low = {0}, high = {0};
-    if (edges[0][lane] < 0.0f) continue;
-    mluop_axis_at(-edges[2][lane], shape->H, &low.row);
-    mluop_axis_at(-edges[3][lane], shape->W, &low.col);
-    mluop_axis_at(edges[0][lane], shape->H, &high.row);
-    mluop_axis_at(edges[1][lane], shape->W, &high.col);
-    widen(&box, &low);
-    widen(&box, &high);
+  const vf none = vf_set(-FLT_MAX), zero = vf_set(0.0f);
+  vf edges[4] = {none, none, none, none};
+  for (int64_t c = 0; c < shape->C; c += VL) {
+    const int64_t first = c + VL <= shape->C ? c : shape->C - VL;
+    const struct points points = points_at(args, at + first, is_half);
+    edges[0] = vf_max(vf_select(points.inside, points.y, none), edges[0]);
+    edges[1] = vf_max(vf_select(points.inside, points.x, none), edges[1]);
+    edges[2] = vf_max(vf_select(points.inside, zero - points.y, none), edges[2]);
+    edges[3] = vf_max(vf_select(points.inside, zero - points.x, none), edges[3]);
   }
-  for (; c < shape->C; c++) {
-    struct scatter_point point;
-    if (point_at(args, bin * shape->C + c, is_half, &point)) widen(&box, &point);
-  }
+  float most[4];
+  for (int i = 0; i < 4; i++) most[i] = largest_lane(edges[i]);
+  if (most[0] < 0.0f) return box;
+  struct scatter_point low = {0}, high = {0};
+  mluop_axis_at(-most[2], shape->H, &low.row);
+  mluop_axis_at(-most[3], shape->W, &low.col);
+  mluop_axis_at(most[0], shape->H, &high.row);
+  mluop_axis_at(most[1], shape->W, &high.col);
+  widen(&box, &low);
+  widen(&box, &high);
   return box;
 }
 

@@ -221,7 +221,7 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 
 /* Which kernel is faster: of few channels, those that do not fill a vector of 16 decide. */
 static int64_t run_of(const struct roi_pool_args *args) {
-  return args->shape.C < 64 ? args->shape.C % 16 : args->shape.C;
+  return args->shape.C < mluop_max(args->plan.own_few, 64) ? args->shape.C % 16 : args->shape.C;
 }
 
 /* Items may differ by any factor, and blocks by the bins that crowd together on them: the grains
