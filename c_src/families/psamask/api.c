@@ -5,71 +5,30 @@
 
 enum { MASKS, SPREAD }; /* x or dx, of h_mask * w_mask channels; y or dy, of H * W channels */
 
-static const struct mluop_rule tensor_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule nhwc_rules[] = {
-    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule nchw_rules[] = {
-    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NCHW},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule number_rules[] = {
-    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_DTYPE_FLOAT},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "psa_type", .value = 0},
-    {.check = CHECK_MAX, .status = BAD_PARAM, .text = "psa_type", .value = 1},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "h_mask", .value = 0},
-    {.check = CHECK_MIN, .status = BAD_PARAM, .text = "w_mask", .value = 0},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule nhwc_shape_rules[] = {
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(MASKS),
-     .text = "N H W h_mask*w_mask"},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SPREAD), .text = "N H W H*W"},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule nchw_shape_rules[] = {
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(MASKS),
-     .text = "N h_mask*w_mask H W"},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SPREAD), .text = "N H*W H W"},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule size_rules[] = {
-    {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_ELEMENTS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_END}};
-
-/* The input is the tensor that may be empty. */
-static const struct mluop_rule forward_data_rules[] = {
-    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(MASKS)},
-    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
-    {.check = CHECK_END}};
-
-static const struct mluop_rule backward_data_rules[] = {
-    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(SPREAD)},
-    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
-    {.check = CHECK_END}};
-
 static bool rules_hold(struct mluop_call *call, bool forward, bool nchw, mluOpStatus_t *status) {
-  const struct mluop_rule *const tables[] = {
-      tensor_rules, nchw ? nchw_rules : nhwc_rules,
-      number_rules, nchw ? nchw_shape_rules : nhwc_shape_rules,
-      size_rules,   forward ? forward_data_rules : backward_data_rules};
-  for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-    if (!mluop_contract_holds(call, tables[i], status)) return false;
-  }
-  return true;
+  const mluOpTensorLayout_t layout = nchw ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_NHWC;
+  const char *const masks = nchw ? "N h_mask*w_mask H W" : "N H W h_mask*w_mask";
+  const char *const spread = nchw ? "N H*W H W" : "N H W H*W";
+  const unsigned input = forward ? MLUOP_BIT(MASKS) : MLUOP_BIT(SPREAD); /* may be empty */
+  const struct mluop_rule rules[] = {
+      {.check = CHECK_HANDLE, .status = BAD_PARAM},
+      {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
+      {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = layout},
+      {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_DTYPE_FLOAT},
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "psa_type", .value = 0},
+      {.check = CHECK_MAX, .status = BAD_PARAM, .text = "psa_type", .value = 1},
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "h_mask", .value = 0},
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "w_mask", .value = 0},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MASKS), .text = masks},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SPREAD), .text = spread},
+      {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_ELEMENTS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = input},
+      {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+      {.check = CHECK_END}};
+  return mluop_contract_holds(call, rules, status);
 }
 
 enum {
@@ -81,9 +40,9 @@ enum {
 
 /* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
    the lines where they begin. */
-static int64_t moved_bytes(const struct psamask_args *a, bool forward) {
-  const int64_t target = forward ? a->H * a->W : a->h_mask * a->w_mask;
-  const int64_t row = mluop_min(a->w_mask, forward ? a->W + 16 : a->W);
+static int64_t moved_bytes(const struct psamask_args *a) {
+  const int64_t target = a->forward ? a->H * a->W : a->h_mask * a->w_mask;
+  const int64_t row = mluop_min(a->w_mask, a->forward ? a->W + 16 : a->W);
   const int64_t floats = target + mluop_min(a->h_mask, a->H) * row;
   return a->N * a->H * a->W * floats * (int64_t)sizeof(float);
 }
@@ -99,64 +58,63 @@ static bool reaches_all(int64_t extent, int64_t mask) {
   return before >= extent - 1 && mask - 1 - before >= extent - 1;
 }
 
-/* The size of blocks, in targets, was measured: where runs are put together, larger ones are
-   better, and smaller ones where they stay in the first cache on their way to the memory. */
-static void plan_distribute(struct psamask_args *a, struct mluop_job *job, bool forward) {
+/* Bytes of scratch. The size of blocks, in targets, was measured: where runs are put together,
+   larger ones are better, and smaller ones where they stay in the first cache on their way to the
+   memory. */
+static size_t plan_distribute(struct psamask_args *a) {
   a->whole = a->W >= WIDEST_VECTOR && reaches_all(a->H, a->h_mask) && reaches_all(a->W, a->w_mask);
-  if (!forward && !(a->whole && a->w_mask <= WIDEST_MASK)) a->stream = 0;
-  const int64_t targets = forward && a->whole ? 64 : !forward && a->stream ? 128 : 256;
+  if (!a->forward && !(a->whole && a->w_mask <= WIDEST_MASK)) a->stream = 0;
+  const int64_t targets = a->forward && a->whole ? 64 : !a->forward && a->stream ? 128 : 256;
   a->rows = mluop_min(a->H, mluop_max(1, targets / a->W));
   int64_t floats = a->rows * a->W + WIDEST_VECTOR;
-  if (!forward && a->stream) {
+  if (!a->forward && a->stream) {
     floats = PSAMASK_LINE + mluop_max(PSAMASK_ROOM, a->rows * a->w_mask);
   }
   a->pitch = odd_lines(floats);
   floats = PSAMASK_PIXELS * a->pitch;
-  if (forward && a->stream) {
+  if (a->forward && a->stream) {
     floats += (a->rows * a->W + WIDEST_VECTOR) * (PSAMASK_PIXELS + PSAMASK_LINE);
   }
-  job->scratch_bytes = (size_t)floats * sizeof(float);
+  return (size_t)floats * sizeof(float);
 }
 
-static mluOpStatus_t run_nhwc(struct mluop_call *call, struct psamask_args *a, bool forward,
-                              bool distributes) {
-  mluOpHandle_t handle = call->handle;
-  mluop_kernel *const *const kernels[2][2] = {
-      {psamask_collect_backward, psamask_distribute_backward},
-      {psamask_collect_forward, psamask_distribute_forward}};
-  const int64_t pixels = forward && distributes ? a->W : 1; /* of an item */
-  const int64_t floats = pixels * (forward ? a->H * a->W : a->h_mask * a->w_mask);
-  struct mluop_job job = {.kernel = kernels[forward][distributes][handle->isa],
-                          .args = a,
-                          .count = a->N * a->H * a->W / pixels,
-                          .grain = mluop_grain(floats * (int64_t)sizeof(float) * BYTE_COST),
-                          .schedule = MLUOP_STATIC};
-  if (distributes) {
-    plan_distribute(a, &job, forward);
-    if (mluop_reserve(handle, 0, &job) == NULL) return mluop_no_scratch(call);
+/* A job of so many items, which write so many floats each. (Runs are no longer than a row.) */
+static struct mluop_job job_of(const struct psamask_args *a, int64_t count, int64_t floats) {
+  return (struct mluop_job){.args = a,
+                            .count = count,
+                            .grain = mluop_grain(floats * (int64_t)sizeof(float) * BYTE_COST),
+                            .schedule = MLUOP_STATIC,
+                            .run = a->W};
+}
+
+static mluOpStatus_t run_nhwc(const struct mluop_call *call, struct psamask_args *a) {
+  const int64_t pixels = a->distributes && a->forward ? a->W : 1; /* of an item */
+  const int64_t floats = pixels * (a->forward ? a->H * a->W : a->h_mask * a->w_mask);
+  struct mluop_job job = job_of(a, a->N * a->H * a->W / pixels, floats);
+  mluop_kernel *const *const distribute =
+      a->forward ? psamask_distribute_forward : psamask_distribute_backward;
+  job.kernel =
+      (a->distributes ? distribute : psamask_collect)[mluop_isa_for_run(call->handle, job.run)];
+  if (a->distributes) {
+    job.scratch_bytes = plan_distribute(a);
+    if (mluop_reserve(call->handle, 0, &job) == NULL) return mluop_no_scratch(call);
   }
-  mluop_parallel_for(handle, &job);
-  return MLUOP_STATUS_SUCCESS;
+  mluop_parallel_for(call->handle, &job);
+  return mluop_end_call(call, SUCCESS);
 }
 
-static mluOpStatus_t run_nchw(struct mluop_call *call, struct psamask_args *a, bool forward,
-                              bool distributes) {
-  mluOpHandle_t handle = call->handle;
-  mluop_kernel *const *const kernels[2][2] = {
-      {psamask_nchw_collect_backward, psamask_nchw_distribute_backward},
-      {psamask_nchw_collect_forward, psamask_nchw_distribute_forward}};
-  const int64_t planes = forward ? a->W : a->w_mask;
+static mluOpStatus_t run_nchw(const struct mluop_call *call, struct psamask_args *a) {
+  const int64_t planes = a->forward ? a->W : a->w_mask;
   const int64_t room = PSAMASK_NCHW_SCRATCH / (int64_t)sizeof(float) / planes;
-  struct mluop_job job = {.kernel = kernels[forward][distributes][handle->isa],
-                          .args = a,
-                          .count = a->N * (forward ? a->H : a->h_mask) * a->H,
-                          .grain = mluop_grain(planes * a->W * (int64_t)sizeof(float) * BYTE_COST),
-                          .schedule = MLUOP_STATIC,
-                          .scratch_bytes = PSAMASK_NCHW_SCRATCH};
+  struct mluop_job job = job_of(a, a->N * (a->forward ? a->H : a->h_mask) * a->H, planes * a->W);
+  job.kernel = psamask_nchw[mluop_isa_for_run(call->handle, job.run)];
+  job.scratch_bytes = PSAMASK_NCHW_SCRATCH;
   /* Without scratch, results are written directly. */
-  if (a->W + PSAMASK_NCHW_SPARE > room || mluop_reserve(handle, 0, &job) == NULL) a->stream = 0;
-  mluop_parallel_for(handle, &job);
-  return MLUOP_STATUS_SUCCESS;
+  if (a->W + PSAMASK_NCHW_SPARE > room || mluop_reserve(call->handle, 0, &job) == NULL) {
+    a->stream = 0;
+  }
+  mluop_parallel_for(call->handle, &job);
+  return mluop_end_call(call, SUCCESS);
 }
 
 static mluOpStatus_t run(struct mluop_call *call, bool forward, bool nchw, const void *source,
@@ -169,15 +127,14 @@ static mluOpStatus_t run(struct mluop_call *call, bool forward, bool nchw, const
                               .H = mluop_extent(call, 'H'),
                               .W = mluop_extent(call, 'W'),
                               .h_mask = mluop_integer_of(call, "h_mask"),
-                              .w_mask = mluop_integer_of(call, "w_mask")};
-  const bool distributes = mluop_integer_of(call, "psa_type") == 1;
-  const int64_t moved = moved_bytes(&args, forward);
+                              .w_mask = mluop_integer_of(call, "w_mask"),
+                              .forward = forward,
+                              .distributes = mluop_integer_of(call, "psa_type") == 1};
+  if (args.h_mask * args.w_mask == 0) return mluop_end_call(call, SUCCESS); /* an empty dx */
+  const int64_t moved = moved_bytes(&args);
   args.prefetch = moved > NEAR_BYTES;
   args.stream = mluop_exceeds_caches(call->handle, moved);
-  if (forward || args.h_mask * args.w_mask > 0) {
-    status = (nchw ? run_nchw : run_nhwc)(call, &args, forward, distributes);
-  }
-  return mluop_end_call(call, status);
+  return nchw ? run_nchw(call, &args) : run_nhwc(call, &args);
 }
 
 mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,

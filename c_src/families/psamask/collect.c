@@ -7,7 +7,7 @@ MLUOP_INLINE void collect(const struct psamask_args *a, int64_t begin, int64_t e
   const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask;
   const int64_t from_size = forward ? mask : map, to_size = forward ? map : mask;
   const int64_t ahead = !stream ? 0 : forward ? 2 * (mask - 1) : map; /* one or two pixels on */
-  float buffer[LINE_FLOATS + WRITER_ROOM] __attribute__((aligned(LINE_BYTES)));
+  float buffer[LINE_FLOATS + PSAMASK_ROOM] __attribute__((aligned(LINE_BYTES)));
   struct writer w = writer_at(a->target + begin * to_size, buffer);
   for (; begin < end; begin++) {
     put_runs(a, begin, 0, a->H, a->source + begin * from_size, &w, ahead, forward, stream);
@@ -17,22 +17,14 @@ MLUOP_INLINE void collect(const struct psamask_args *a, int64_t begin, int64_t e
   vf_stream_end();
 }
 
-void MLUOP_VARIANT(psamask_collect_forward)(const void *args, int64_t begin, int64_t end,
-                                            void *scratch) {
-  const struct psamask_args *a = args;
+void MLUOP_VARIANT(psamask_collect)(const void *args, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  if (a->stream) {
+  const struct psamask_args *a = args;
+  if (a->forward && a->stream) {
     collect(a, begin, end, 1, 1);
-  } else {
+  } else if (a->forward) {
     collect(a, begin, end, 1, 0);
-  }
-}
-
-void MLUOP_VARIANT(psamask_collect_backward)(const void *args, int64_t begin, int64_t end,
-                                             void *scratch) {
-  const struct psamask_args *a = args;
-  (void)scratch;
-  if (a->stream) {
+  } else if (a->stream) {
     collect(a, begin, end, 0, 1);
   } else {
     collect(a, begin, end, 0, 0);

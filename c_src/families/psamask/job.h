@@ -12,6 +12,7 @@ struct psamask_args {
   const float *source;
   float *target;
   int64_t N, H, W, h_mask, w_mask;
+  int forward, distributes;
   int prefetch; /* the source is not near */
   int stream;   /* the target is written past the caches */
   /* For distribute, which works on blocks: so many rows of the map by PSAMASK_PIXELS pixels. */
@@ -22,7 +23,7 @@ struct psamask_args {
 enum {
   PSAMASK_LINE = 16, /* floats */
   PSAMASK_PIXELS = 32,
-  PSAMASK_ROOM = 256,             /* floats that a writer puts together */
+  PSAMASK_ROOM = 256, /* floats that a writer puts together: reading stops while many are written */
   PSAMASK_NCHW_SCRATCH = 1 << 18, /* bytes, to stream */
   PSAMASK_NCHW_SPARE = 32 /* floats of each plane that are there, more than those of its rows */
 };

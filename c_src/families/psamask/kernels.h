@@ -4,13 +4,9 @@
 
 #include "core/kernel.h"
 
-MLUOP_KERNEL(psamask_collect_forward);
-MLUOP_KERNEL(psamask_collect_backward);
+MLUOP_KERNEL(psamask_collect);
 MLUOP_KERNEL(psamask_distribute_forward);
 MLUOP_KERNEL(psamask_distribute_backward);
-MLUOP_KERNEL(psamask_nchw_collect_forward);
-MLUOP_KERNEL(psamask_nchw_collect_backward);
-MLUOP_KERNEL(psamask_nchw_distribute_forward);
-MLUOP_KERNEL(psamask_nchw_distribute_backward);
+MLUOP_KERNEL(psamask_nchw);
 
 #endif /* MLUOP_FAMILIES_PSAMASK_KERNELS_H_ */

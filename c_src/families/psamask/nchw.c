@@ -214,43 +214,31 @@ MLUOP_INLINE void move_rows(const struct plane_slab *s, int64_t begin, int64_t e
   }
 }
 
-MLUOP_INLINE void put_rows(const struct plane_slab *s, int64_t begin, int64_t end, float *buffer,
-                           int forward, int distribute) {
-  const int64_t first = smaller(larger(begin, s->rows.begin), end);
-  const int64_t last = larger(smaller(end, s->rows.end), first);
-  zero_rows(s, begin, first);
-  move_rows(s, first, last, buffer, forward, distribute);
-  zero_rows(s, last, end);
-}
-
 /* Items are rows of slabs. */
 MLUOP_INLINE void put_items(const struct psamask_args *a, int64_t begin, int64_t end, float *buffer,
                             int forward, int distribute) {
   while (begin < end) {
     const struct plane_slab slab = slab_at(a, begin / a->H, forward, distribute);
     const int64_t row = begin % a->H, row_end = smaller(a->H, row + end - begin);
-    put_rows(&slab, row, row_end, buffer, forward, distribute);
+    const int64_t first = smaller(larger(row, slab.rows.begin), row_end);
+    const int64_t last = larger(smaller(row_end, slab.rows.end), first);
+    zero_rows(&slab, row, first);
+    move_rows(&slab, first, last, buffer, forward, distribute);
+    zero_rows(&slab, last, row_end);
     begin += row_end - row;
   }
   if (a->stream) vf_stream_end();
 }
 
-void MLUOP_VARIANT(psamask_nchw_collect_forward)(const void *args, int64_t begin, int64_t end,
-                                                 void *scratch) {
-  put_items(args, begin, end, scratch, 1, 0);
-}
-
-void MLUOP_VARIANT(psamask_nchw_collect_backward)(const void *args, int64_t begin, int64_t end,
-                                                  void *scratch) {
-  put_items(args, begin, end, scratch, 0, 0);
-}
-
-void MLUOP_VARIANT(psamask_nchw_distribute_forward)(const void *args, int64_t begin, int64_t end,
-                                                    void *scratch) {
-  put_items(args, begin, end, scratch, 1, 1);
-}
-
-void MLUOP_VARIANT(psamask_nchw_distribute_backward)(const void *args, int64_t begin, int64_t end,
-                                                     void *scratch) {
-  put_items(args, begin, end, scratch, 0, 1);
+void MLUOP_VARIANT(psamask_nchw)(const void *args, int64_t begin, int64_t end, void *scratch) {
+  const struct psamask_args *a = args;
+  if (a->forward && a->distributes) {
+    put_items(a, begin, end, scratch, 1, 1);
+  } else if (a->forward) {
+    put_items(a, begin, end, scratch, 1, 0);
+  } else if (a->distributes) {
+    put_items(a, begin, end, scratch, 0, 1);
+  } else {
+    put_items(a, begin, end, scratch, 0, 0);
+  }
 }

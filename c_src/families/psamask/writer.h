@@ -16,9 +16,6 @@ struct writer {
   int64_t filled; /* floats after the line */
 };
 
-/* Past the caches a few lines at a time: reading stops while many are written. */
-enum { WRITER_ROOM = PSAMASK_ROOM };
-
 MLUOP_INLINE struct writer writer_at(float *target, float *buffer) {
   return (struct writer){target, floats_into_line(target), buffer, 0};
 }
@@ -50,19 +47,19 @@ MLUOP_INLINE void writer_end(struct writer *w) {
   move_run(w->next - count, w->buffer + LINE_FLOATS - count, count);
 }
 
-/* Where the next n <= WRITER_ROOM floats are to be put. */
+/* Where the next n <= PSAMASK_ROOM floats are to be put. */
 MLUOP_INLINE float *writer_next(struct writer *w, int64_t n, int stream) {
   if (!stream) {
     w->next += n;
     return w->next - n;
   }
-  if (w->filled + n > WRITER_ROOM) writer_flush(w);
+  if (w->filled + n > PSAMASK_ROOM) writer_flush(w);
   w->filled += n;
   return w->buffer + LINE_FLOATS + w->filled - n;
 }
 
 MLUOP_INLINE void writer_zeros(struct writer *w, int64_t n, int stream) {
-  if (stream && n > WRITER_ROOM) { /* lines of zeros need no buffer */
+  if (stream && n > PSAMASK_ROOM) { /* lines of zeros need no buffer */
     const int64_t head = floats_to_line(w->next + w->filled);
     zero_run(writer_next(w, head, stream), head);
     writer_flush(w);
@@ -76,8 +73,8 @@ MLUOP_INLINE void writer_zeros(struct writer *w, int64_t n, int stream) {
 }
 
 MLUOP_INLINE void writer_run(struct writer *w, const float *from, int64_t n, int stream) {
-  for (; stream && n > WRITER_ROOM; n -= WRITER_ROOM, from += WRITER_ROOM) {
-    move_run(writer_next(w, WRITER_ROOM, stream), from, WRITER_ROOM);
+  for (; stream && n > PSAMASK_ROOM; n -= PSAMASK_ROOM, from += PSAMASK_ROOM) {
+    move_run(writer_next(w, PSAMASK_ROOM, stream), from, PSAMASK_ROOM);
   }
   move_run(writer_next(w, n, stream), from, n);
 }
