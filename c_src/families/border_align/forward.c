@@ -149,16 +149,6 @@ MLUOP_INLINE void write_row(const struct border_list *list, const struct look *l
   }
 }
 
-typedef void write_function(const struct border_list *list, const struct look *look, int64_t row);
-
-static void write_floats(const struct border_list *list, const struct look *look, int64_t row) {
-  write_row(list, look, row, 0);
-}
-
-static void write_halves(const struct border_list *list, const struct look *look, int64_t row) {
-  write_row(list, look, row, 1);
-}
-
 /* Sets the pixels of a look at a border on or before `line`. */
 static void look_at(struct look *look, const struct border_list *list, int64_t line,
                     struct lines *lines) {
@@ -175,7 +165,6 @@ static void do_borders(const struct border_list *list, int64_t begin, int64_t en
                        struct lines *lines, struct border_align_points *points) {
   const struct border_align_args *a = list->a;
   const int32_t *order = list->order.boxes;
-  write_function *const write = a->shape.is_half ? write_halves : write_floats;
   struct border_walk walks[LANES];
   struct look look = {
       .points = points, .groups = a->plan.point_groups, .pixel_floats = a->plan.pixel_floats};
@@ -197,7 +186,11 @@ static void do_borders(const struct border_list *list, int64_t begin, int64_t en
       look.lane = k;
       look.count = walks[k].count;
       look_at(&look, list, walks[k].line, lines);
-      write(list, &look, border_row(list, order[i + k]));
+      if (a->shape.is_half) {
+        write_row(list, &look, border_row(list, order[i + k]), 1);
+      } else {
+        write_row(list, &look, border_row(list, order[i + k]), 0);
+      }
     }
   }
 }

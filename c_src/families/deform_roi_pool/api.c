@@ -6,7 +6,10 @@
 /* The tensors, forward and backward: POOLED is output or grad_output. */
 enum { POOLED, INPUT, ROIS, OFFSET, GRAD_INPUT, GRAD_OFFSET };
 
-#define MAPS (MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED) | MLUOP_BIT(GRAD_INPUT))
+/* Of those that a call has. */
+#define INPUTS (MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT))
+#define MAPS (INPUTS | MLUOP_BIT(POOLED))
+#define VALUES (MAPS | MLUOP_BIT(ROIS))
 #define OFFSETS (MLUOP_BIT(OFFSET) | MLUOP_BIT(GRAD_OFFSET))
 
 /* ---------------------------------------------------------------------------------- checks */
@@ -27,31 +30,22 @@ static const struct mluop_rule forward_rules[] = {
     {.check = CHECK_FUNCTION, .status = BAD_PARAM, .function = check_images},
     {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS) | MLUOP_BIT(POOLED)},
     {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_BIT(INPUT)},
-    {.check = CHECK_LAYOUT,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED),
-     .value = MLUOP_LAYOUT_NHWC},
-    {.check = CHECK_RANK,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(POOLED),
-     .value = 4},
+    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MAPS, .value = MLUOP_LAYOUT_NHWC},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MAPS, .value = 4},
     {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
-    {.check = CHECK_SAME_DTYPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(ROIS) | MLUOP_BIT(POOLED),
-     .value = INPUT},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = INPUT},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .value = 2},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .text = "R 5"},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_height", .value = 1},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_width", .value = 1},
-    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OFFSET), .value = INPUT},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(OFFSET), .value = 4},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = OFFSETS, .value = INPUT},
+    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = OFFSETS, .value = 4},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(OFFSET),
+     .tensors = OFFSETS,
      .text = "R 2 pooled_height pooled_width"},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = "N H W C"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INPUTS, .text = "N H W C"},
     {.check = CHECK_SHAPE,
      .status = BAD_PARAM,
      .tensors = MLUOP_BIT(POOLED),
@@ -70,18 +64,12 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MAPS, .value = 4},
     {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
-    {.check = CHECK_SAME_DTYPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(ROIS) | MAPS,
-     .value = INPUT},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = INPUT},
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .value = 2},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(ROIS), .text = "R 5"},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_height", .value = 1},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pooled_width", .value = 1},
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(INPUT) | MLUOP_BIT(GRAD_INPUT),
-     .text = "N H W C"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INPUTS, .text = "N H W C"},
     {.check = CHECK_COMPLETE, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_TOGETHER, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = OFFSET},
     {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = OFFSETS, .value = INPUT},

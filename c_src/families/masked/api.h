@@ -19,6 +19,42 @@ enum { SOURCE, MASK_H_IDX, MASK_W_IDX, TARGET };
 #define VALUES (MLUOP_BIT(SOURCE) | MLUOP_BIT(TARGET))
 #define INDICES (MLUOP_BIT(MASK_H_IDX) | MLUOP_BIT(MASK_W_IDX))
 
+/* The rules of a workspace query, and the first ones of a call. Columns without rows need no rule
+   of their own: their shape says that the map is empty. */
+static inline bool masked_rules_hold(struct mluop_call *call, bool im2col, mluOpStatus_t *status) {
+  const unsigned source = MLUOP_BIT(SOURCE), target = MLUOP_BIT(TARGET);
+  const unsigned map = im2col ? source : target;
+  const struct mluop_rule tensor_rules[] = {
+      {.check = CHECK_HANDLE, .status = BAD_PARAM},
+      {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_OBJECT, .status = BAD_PARAM},
+      {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = source, .value = im2col ? 4 : 2},
+      {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = INDICES, .value = 1},
+      {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = target, .value = im2col ? 2 : 4},
+      {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = map, .value = MLUOP_LAYOUT_NCHW},
+      {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = source},
+      {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = SOURCE},
+      {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = INDICES, .value = MLUOP_DTYPE_INT32},
+      {.check = CHECK_END}};
+  static const struct mluop_rule kernel_rules[] = {
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_h", .value = 1},
+      {.check = CHECK_MIN, .status = BAD_PARAM, .text = "kernel_w", .value = 1},
+      {.check = CHECK_END}};
+  const char *const from = im2col ? "1 C H W" : "C M";
+  const char *const to = im2col ? "C*kernel_h*kernel_w M" : "1 C H W";
+  const struct mluop_rule shape_rules[] = {
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = source, .text = from},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INDICES, .text = "M"},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = target, .text = to},
+      {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+      {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+      {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = map},
+      {.check = CHECK_END}};
+  return mluop_contract_holds(call, tensor_rules, status) &&
+         (!im2col || mluop_contract_holds(call, kernel_rules, status)) &&
+         mluop_contract_holds(call, shape_rules, status);
+}
+
 /* Those of memory, which a workspace query has not. */
 static const struct mluop_rule data_rules[] = {
     {.check = CHECK_WORKSPACE, .status = BAD_PARAM},

@@ -4,29 +4,6 @@
 #include "families/masked/api.h"
 #include "families/masked/kernels.h"
 
-/* A col without rows needs no rule of its own: its shape says that im is empty. */
-static const struct mluop_rule rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(SOURCE), .value = 2},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = INDICES, .value = 1},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_BIT(TARGET), .value = 4},
-    {.check = CHECK_LAYOUT,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(TARGET),
-     .value = MLUOP_LAYOUT_NCHW},
-    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(SOURCE)},
-    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = SOURCE},
-    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = INDICES, .value = MLUOP_DTYPE_INT32},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(SOURCE), .text = "C M"},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = INDICES, .text = "M"},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(TARGET), .text = "1 C H W"},
-    {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
-    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
-    {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(TARGET)},
-    {.check = CHECK_END}};
-
 /* Without positions, im becomes zero and nothing else is needed. */
 static const struct mluop_rule no_position_rules[] = {
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_BIT(TARGET)},
@@ -73,7 +50,7 @@ mluOpStatus_t mluOpGetMaskedCol2imForwardWorkspaceSize(
                   [MASK_W_IDX] = {.name = "mask_w_idx", .desc = mask_w_idx_desc},
                   [TARGET] = {.name = "im", .desc = im_desc}}};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  if (!masked_rules_hold(&call, false, &status)) return status;
   *workspace_size = 0;
   return MLUOP_STATUS_SUCCESS;
 }
@@ -94,7 +71,7 @@ mluOpStatus_t mluOpMaskedCol2imForward(
       .workspace = workspace,
       .workspace_size = workspace_size};
   mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, rules, &status)) return status;
+  if (!masked_rules_hold(&call, false, &status)) return status;
   const bool empty = mluop_extent(&call, 'M') == 0;
   if (!mluop_contract_holds(&call, empty ? no_position_rules : data_rules, &status)) return status;
   struct masked_args args = masked_args_of(&call);

@@ -155,11 +155,7 @@ static inline void store_block(const struct roi_pool_args *a, const struct roi_b
   for (int64_t row = 0; row < block->rows.end - block->rows.begin; row++) {
     const struct range touched = block->touched[row];
     if (touched.begin > 0) store_zeros(a, block, row, (struct range){0, touched.begin});
-    if (a->shape.is_half) {
-      store_pixels(a, block, row, touched, 1);
-    } else {
-      store_pixels(a, block, row, touched, 0);
-    }
+    store_pixels(a, block, row, touched, a->shape.is_half);
     if (touched.end < cols) store_zeros(a, block, row, (struct range){touched.end, cols});
   }
 }

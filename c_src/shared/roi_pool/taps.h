@@ -142,6 +142,16 @@ static __attribute__((noinline)) int64_t merge_any(const struct axis *axis, stru
   return m.count;
 }
 
+MLUOP_INLINE void set_tap(struct roi_pool_tap *tap, int32_t at, float weight, float step,
+                          int slopes) {
+  tap->at = at;
+  tap->weight = weight;
+  if (slopes) {
+    tap->slope = weight;
+    tap->step = step;
+  }
+}
+
 /* The usual case: few samples, none at the rim of the map, and none with a weight of 0. Returns -1
    if there is one. A sample stores the sums so far of its two pixels: over those of the sample
    before, behind them, or over one of them. */
@@ -166,29 +176,10 @@ MLUOP_INLINE int64_t merge_few(const struct axis *axis, int slopes, struct roi_p
     high_sum += frac * mean;
     low_step -= mean;
     high_step += mean;
-    struct roi_pool_tap *tap = taps + count;
-    tap[0].at = low;
-    tap[0].weight = low_sum;
-    tap[1].at = low + 1;
-    tap[1].weight = high_sum;
-    if (slopes) {
-      tap[0].slope = low_sum;
-      tap[0].step = low_step;
-      tap[1].slope = high_sum;
-      tap[1].step = high_step;
-    }
+    set_tap(taps + count, low, low_sum, low_step, slopes);
+    set_tap(taps + count + 1, low + 1, high_sum, high_step, slopes);
   }
   return special ? -1 : count + 2;
-}
-
-MLUOP_INLINE void set_tap(struct roi_pool_tap *tap, int32_t at, float weight, float step,
-                          int slopes) {
-  tap->at = at;
-  tap->weight = weight;
-  if (slopes) {
-    tap->slope = weight;
-    tap->step = step;
-  }
 }
 
 /* The same for two samples, the most usual number, without branches that depend on where they lie:
