@@ -134,8 +134,8 @@ struct mluop_job {
   int64_t grain; /* items that are worth waking a thread for: see mluop_grain */
   enum mluop_schedule schedule;
   int64_t run;           /* floats that lie side by side: see mluop_isa_for_run */
-  int64_t unit;          /* items that are done between two looks at the clock, at first and at
-                            least: see mluop_unit; 0: what `grain` says of them */
+  int64_t piece;         /* items that are done between two looks at the clock, at first and at
+                            least: see mluop_piece; 0: what `grain` says of them */
   size_t scratch_bytes;  /* that each thread needs: see mluop_reserve, which sets what follows */
   void *scratch;         /* thread t of the job works in scratch + t * scratch_stride */
   size_t scratch_stride; /* a multiple of 64 */
@@ -156,7 +156,7 @@ static inline int64_t mluop_div_up(int64_t a, int64_t b) { return a / b + (a % b
 
 /* Costs are times of one thread, in picoseconds. */
 enum { MLUOP_NANOSECOND = 1000, MLUOP_SHARE_COST = 20000 * MLUOP_NANOSECOND };
-static const int64_t MLUOP_UNIT_COST = (int64_t)4000000 * MLUOP_NANOSECOND;
+static const int64_t MLUOP_PIECE_COST = (int64_t)4000000 * MLUOP_NANOSECOND;
 
 /* Items that are worth waking a thread for: as many as take MLUOP_SHARE_COST, but one at least. */
 static inline int64_t mluop_grain(int64_t item_cost) {
@@ -164,8 +164,8 @@ static inline int64_t mluop_grain(int64_t item_cost) {
 }
 
 /* Items that are worth a start of the kernel, and that take no longer than an interrupt may. */
-static inline int64_t mluop_unit(int64_t item_cost) {
-  return mluop_max(1, MLUOP_UNIT_COST / mluop_max(1, item_cost));
+static inline int64_t mluop_piece(int64_t item_cost) {
+  return mluop_max(1, MLUOP_PIECE_COST / mluop_max(1, item_cost));
 }
 
 /* The threads that a job is run by, at most. */

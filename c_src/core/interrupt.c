@@ -68,9 +68,9 @@ bool mluop_interrupted(struct mluop_interrupt *interrupt) {
   return is_caller(interrupt) && ask(interrupt, mluop_now());
 }
 
-struct mluop_pace mluop_first_pace(const struct mluop_interrupt *interrupt, int64_t unit) {
-  if (interrupt->interval == 0) unit = 1;
-  return (struct mluop_pace){.unit = unit, .items = unit, .left = unit};
+struct mluop_pace mluop_first_pace(const struct mluop_interrupt *interrupt, int64_t piece) {
+  if (interrupt->interval == 0) piece = 1;
+  return (struct mluop_pace){.piece = piece, .items = piece, .left = piece};
 }
 
 /* Items may take longer as the job goes on, as well as shorter. */
@@ -81,7 +81,7 @@ static void set_pace(const struct mluop_interrupt *interrupt, struct mluop_pace 
     if (taken < LOOK_NANOSECONDS / 2) {
       pace->items *= 2;
     } else if (taken > LOOK_NANOSECONDS) {
-      pace->items = most(pace->unit, pace->items / 2 / pace->unit * pace->unit);
+      pace->items = most(pace->piece, pace->items / 2 / pace->piece * pace->piece);
     }
   }
   pace->looked_at = time;

@@ -30,15 +30,16 @@ static inline bool mluop_is_stopped(const struct mluop_interrupt *interrupt) {
   return __atomic_load_n(&interrupt->stopped, __ATOMIC_RELAXED);
 }
 
-/* How many items a thread does between two looks at the clock. They are cut at multiples of `unit`.
+/* How many items a thread does between two looks at the clock. They are cut at multiples of
+ * `piece`.
  */
 struct mluop_pace {
-  int64_t unit, items, left;
+  int64_t piece, items, left;
   int64_t looked_at; /* 0: not yet */
 };
 
-/* For a job with this `unit`. */
-struct mluop_pace mluop_first_pace(const struct mluop_interrupt *interrupt, int64_t unit);
+/* For a job with this `piece`. */
+struct mluop_pace mluop_first_pace(const struct mluop_interrupt *interrupt, int64_t piece);
 
 /* Looks at the clock: sets the pace and asks if it is time. True if the call ends. */
 bool mluop_look(struct mluop_interrupt *interrupt, struct mluop_pace *pace);
@@ -59,7 +60,7 @@ void mluop_watch_others(struct mluop_interrupt *interrupt, struct mluop_watch *w
 
 /* Where a piece ends that begins here. */
 static inline int64_t mluop_piece_end(const struct mluop_pace *pace, int64_t begin, int64_t end) {
-  const int64_t stop = begin + pace->left, whole = stop - stop % pace->unit;
+  const int64_t stop = begin + pace->left, whole = stop - stop % pace->piece;
   if (stop >= end) return end;
   return whole > begin ? whole : stop;
 }

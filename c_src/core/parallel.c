@@ -55,9 +55,9 @@ struct worker {
 };
 
 /* Blocks of jobs with uneven items may be longer than their costs say, and begin at any item. */
-static int64_t unit_of(const struct mluop_job *job) {
-  if (job->unit > 0) return job->unit;
-  return job->schedule == MLUOP_STATIC ? MLUOP_UNIT_COST / MLUOP_SHARE_COST * job->grain
+static int64_t piece_of(const struct mluop_job *job) {
+  if (job->piece > 0) return job->piece;
+  return job->schedule == MLUOP_STATIC ? MLUOP_PIECE_COST / MLUOP_SHARE_COST * job->grain
                                        : job->grain;
 }
 
@@ -67,7 +67,7 @@ static struct worker worker_for(mluOpHandle_t handle, const struct mluop_job *jo
     self.scratch = (char *)job->scratch + (size_t)index * job->scratch_stride;
   }
   if (self.interrupt->check != NULL) {
-    self.pace = mluop_first_pace(self.interrupt, unit_of(job));
+    self.pace = mluop_first_pace(self.interrupt, piece_of(job));
   }
   return self;
 }

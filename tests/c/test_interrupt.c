@@ -143,7 +143,7 @@ static void a_long_job_ends_early(void) {
     struct asked asked = {.caller = pthread_self(), .end_at = 2};
     OK(mluOpCpuSetInterruptCheck(handle, answer, &asked, 5));
     const struct mluop_job job = {
-        .kernel = sleep_each, .count = 10000, .grain = 1, .schedule = schedules[i / 2], .unit = 4};
+        .kernel = sleep_each, .count = 10000, .grain = 1, .schedule = schedules[i / 2], .piece = 4};
     mluop_begin_interruptible(&handle->interrupt);
     items_done = 0;
     mluop_parallel_for(handle, &job);

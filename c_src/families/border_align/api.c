@@ -8,7 +8,10 @@
 /* input or grad_input; output or grad_output; boxes; argmax_idx */
 enum { MAP, ROWS, BOXES, ARGMAX };
 
-#define NHWC (MLUOP_BIT(MAP) | MLUOP_BIT(ROWS) | MLUOP_BIT(ARGMAX))
+#define STEPS MLUOP_BIT(ARGMAX)
+#define PER_BOX (MLUOP_BIT(ROWS) | STEPS)
+#define NHWC (MLUOP_BIT(MAP) | PER_BOX)
+#define VALUES (MLUOP_BIT(MAP) | MLUOP_BIT(ROWS) | MLUOP_BIT(BOXES))
 
 /* The order of the contract, for both directions. */
 static const struct mluop_rule rules[] = {
@@ -18,22 +21,13 @@ static const struct mluop_rule rules[] = {
     {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = NHWC, .value = 4},
     {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP)},
-    {.check = CHECK_SAME_DTYPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(BOXES) | MLUOP_BIT(ROWS),
-     .value = MAP},
-    {.check = CHECK_DTYPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(ARGMAX),
-     .value = MLUOP_DTYPE_INT32},
+    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = VALUES, .value = MAP},
+    {.check = CHECK_DTYPE, .status = BAD_PARAM, .tensors = STEPS, .value = MLUOP_DTYPE_INT32},
     {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = NHWC, .value = MLUOP_LAYOUT_NHWC},
     {.check = CHECK_EMPTY, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP)},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MAP), .text = "N H W 4*C"},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(BOXES), .text = "N H*W 4"},
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(ROWS) | MLUOP_BIT(ARGMAX),
-     .text = "N H*W 4 C"},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = PER_BOX, .text = "N H*W 4 C"},
     {.check = CHECK_MIN, .status = BAD_PARAM, .text = "pool_size", .value = 1},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
@@ -50,10 +44,7 @@ enum {
   ELEMENT_COST = 305
 };
 
-enum { SHARES_PER_THREAD = 8 };
-
-/* Lines that are worth one that is done twice. */
-enum { UNIT_LINES = 8 };
+enum { SHARES_PER_THREAD = 8, PIECE_LINES = 8 /* that are worth one that is done twice */ };
 
 /* Two lines of the map, one block of channels of them, should stay in the caches of a core. */
 enum { LINES_BYTES = 384 << 10, CACHE_LINE_FLOATS = 16 };
@@ -115,7 +106,7 @@ static struct mluop_job plan_backward(struct border_align_args *args, mluOpHandl
   return (struct mluop_job){.kernel = border_align_backward[mluop_isa_for_run(handle, shape->C)],
                             .count = count,
                             .grain = mluop_max(fair, mluop_grain(cost)),
-                            .unit = mluop_max(UNIT_LINES, mluop_unit(cost)),
+                            .piece = mluop_max(PIECE_LINES, mluop_piece(cost)),
                             .schedule = MLUOP_STEAL};
 }
 

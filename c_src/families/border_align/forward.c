@@ -63,24 +63,15 @@ struct look {
   int64_t pixel_floats;
 };
 
-struct corner_weights {
-  vf of[4];
-};
-
-MLUOP_INLINE struct corner_weights weights_of(const struct border_align_points *points,
-                                              int64_t lane) {
-  struct corner_weights weights;
+MLUOP_INLINE void load_weights(vf weight[4], const struct border_align_points *points,
+                               int64_t lane) {
   MLUOP_UNROLL
-  for (int p = 0; p < 4; p++) weights.of[p] = vf_set(points->weight[p][lane]);
-  return weights;
+  for (int p = 0; p < 4; p++) weight[p] = vf_set(points->weight[p][lane]);
 }
 
-MLUOP_INLINE vf value_at(const float *pixel, const int64_t *away,
-                         const struct corner_weights *weights) {
-  const vf p1 = vf_load(pixel) * weights->of[0];
-  const vf p2 = vf_load(pixel + away[0]) * weights->of[1];
-  const vf p3 = vf_load(pixel + away[1]) * weights->of[2];
-  const vf p4 = vf_load(pixel + away[2]) * weights->of[3];
+MLUOP_INLINE vf value_at(const float *pixel, const int64_t *away, const vf weight[4]) {
+  const vf p1 = vf_load(pixel) * weight[0], p2 = vf_load(pixel + away[0]) * weight[1];
+  const vf p3 = vf_load(pixel + away[1]) * weight[2], p4 = vf_load(pixel + away[2]) * weight[3];
   return p1 + p2 + p3 + p4;
 }
 
@@ -91,22 +82,23 @@ MLUOP_INLINE void find_best(const struct look *look, int64_t c, int vectors, vf 
   const float *pixel = look->pixel + c;
   const int64_t away[] = {look->away[0], look->away[1], look->away[2]};
   int64_t i = 0, lane = look->lane;
-  const struct corner_weights first = weights_of(points, lane);
+  vf weight[4];
+  load_weights(weight, points, lane);
   const float *begin = pixel + points->place[lane] * look->pixel_floats;
   MLUOP_UNROLL
   for (int v = 0; v < vectors; v++) {
-    best[v] = value_at(begin + v * VL, away, &first);
+    best[v] = value_at(begin + v * VL, away, weight);
     step[v] = vi_set(0);
   }
   for (int64_t left = look->count; left > 0; left -= look->groups, lane++, i = -1) {
     const int64_t end = left < look->groups ? left : look->groups;
     while (++i < end) {
-      const struct corner_weights weights = weights_of(&points[i], lane);
+      load_weights(weight, &points[i], lane);
       const float *here = pixel + points[i].place[lane] * look->pixel_floats;
       const vi this_step = vi_opaque(vi_set(points[i].step[lane]));
       MLUOP_UNROLL
       for (int v = 0; v < vectors; v++) {
-        const vf value = value_at(here + v * VL, away, &weights);
+        const vf value = value_at(here + v * VL, away, weight);
         step[v] = vi_select(vf_greater(value, best[v]), this_step, step[v]);
         best[v] = vf_max(value, best[v]);
       }

@@ -28,7 +28,7 @@ static void plan_items(const struct carafe_args *a, int64_t floats, size_t scrat
   job->grain = mluop_grain(cost);
   job->schedule = MLUOP_STATIC;
   job->scratch_bytes = scratch_bytes;
-  job->unit = mluop_max(a->K / 4, mluop_unit(cost)); /* rows: each start packs K - 1 more */
+  job->piece = mluop_max(a->K / 4, mluop_piece(cost)); /* rows: each start packs K - 1 more */
 }
 
 enum { SMALL_BYTES = 1 << 19, SMALL_COLUMNS = 8, MOST_SMALL_CHANNELS = 64 };

@@ -107,7 +107,7 @@ static void masked_run(mluOpHandle_t handle, struct masked_args *args, mluop_ker
                                 .count = args->C * parts,
                                 .grain = mluop_grain(cost / parts),
                                 .schedule = MLUOP_STATIC,
-                                .unit = mluop_max(CHANNELS_PER_THREAD, mluop_unit(cost / parts))};
+                                .piece = mluop_max(CHANNELS_PER_THREAD, mluop_piece(cost / parts))};
   mluop_parallel_for(handle, &job);
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "families/psamask/job.h"
 #include "families/psamask/kernels.h"
-#include "families/psamask/window.h"
-#include "shared/move.h"
+#include "families/psamask/runs.h"
 
 /* In NCHW, channels are planes. Between the row of pixels h and the row of targets th, all values
    that move are in two small matrices, whose rows are the row h or th of a plane each:

@@ -3,7 +3,6 @@
 #define MLUOP_FAMILIES_PSAMASK_WRITER_H_
 
 #include "families/psamask/job.h"
-#include "families/psamask/window.h"
 #include "shared/move.h"
 
 /* Writes a part of the target from begin to end: directly, or past the caches, in whole lines. Then

@@ -176,18 +176,17 @@ static void store_slopes(const struct roi_pool_args *a, const struct roi_block *
 static void sum_group(const struct roi_pool_args *a, struct roi_block *block,
                       struct roi_pool_group *group) {
   sort_contributions(a, group);
-  if (a->memory.slopes != NULL) {
-    if (a->shape.is_half) {
-      sum_channels(a, block, group, 1, 1);
-    } else {
-      sum_channels(a, block, group, 1, 0);
-    }
-    store_slopes(a, block, group);
+  const int want_slopes = a->memory.slopes != NULL;
+  if (want_slopes && a->shape.is_half) {
+    sum_channels(a, block, group, 1, 1);
+  } else if (want_slopes) {
+    sum_channels(a, block, group, 1, 0);
   } else if (a->shape.is_half) {
     sum_channels(a, block, group, 0, 1);
   } else {
     sum_channels(a, block, group, 0, 0);
   }
+  if (want_slopes) store_slopes(a, block, group);
   group->bin_count = group->contribution_count = group->tap_count = 0;
 }
 

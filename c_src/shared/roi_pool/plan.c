@@ -237,7 +237,7 @@ static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args 
                             .grain = grain,
                             .schedule = MLUOP_STEAL,
                             .run = run_of(args),
-                            .unit = mluop_unit(cost * MLUOP_NANOSECOND),
+                            .piece = mluop_piece(cost * MLUOP_NANOSECOND),
                             .scratch = args->memory.work,
                             .scratch_stride = args->memory.work_stride};
 }
@@ -256,11 +256,6 @@ void mluop_roi_pool_run_bins(mluOpHandle_t handle, const struct roi_pool_args *a
   mluop_parallel_for(handle, &job);
 }
 
-static struct mluop_job job_of_blocks(mluOpHandle_t handle, const struct roi_pool_args *args) {
-  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + map_pixels(args) * args->shape.C / 16;
-  return job_of(handle, args, args->blocks.count, cost / args->blocks.count);
-}
-
 /* Whether to sort by pixel what bins do, because pixels that are taken once serve the slopes as
    well, or because many bins touch a pixel. */
 static bool by_pixel_pays(const void *vargs, mluOpHandle_t handle) {
@@ -272,13 +267,15 @@ static bool by_pixel_pays(const void *vargs, mluOpHandle_t handle) {
 }
 
 static void plan_by_pixel(void *vargs, mluOpHandle_t handle, struct mluop_job *job) {
-  *job = job_of_blocks(handle, vargs);
+  const struct roi_pool_args *args = vargs;
+  const int64_t cost = roi_pool_bins(args) * bin_cost(args) + map_pixels(args) * args->shape.C / 16;
+  *job = job_of(handle, args, args->blocks.count, cost / args->blocks.count);
 }
 
 /* Slopes are left to grad_offset. */
 static void plan_by_bin(void *vargs, mluOpHandle_t handle, struct mluop_job *job) {
   ((struct roi_pool_args *)vargs)->memory.slopes = NULL;
-  *job = job_of_blocks(handle, vargs);
+  plan_by_pixel(vargs, handle, job);
 }
 
 static const struct mluop_way ways[] = {
