@@ -62,18 +62,19 @@ static bool reaches_all(int64_t extent, int64_t mask) {
    larger ones are better, and smaller ones where they stay in the first cache on their way to the
    memory. */
 static size_t plan_distribute(struct psamask_args *a) {
-  a->whole = a->W >= WIDEST_VECTOR && reaches_all(a->H, a->h_mask) && reaches_all(a->W, a->w_mask);
-  if (!a->forward && !(a->whole && a->w_mask <= WIDEST_MASK)) a->stream = 0;
-  const int64_t targets = a->forward && a->whole ? 64 : !a->forward && a->stream ? 128 : 256;
-  a->rows = mluop_min(a->H, mluop_max(1, targets / a->W));
-  int64_t floats = a->rows * a->W + WIDEST_VECTOR;
+  a->blocks.whole =
+      a->W >= WIDEST_VECTOR && reaches_all(a->H, a->h_mask) && reaches_all(a->W, a->w_mask);
+  if (!a->forward && !(a->blocks.whole && a->w_mask <= WIDEST_MASK)) a->stream = 0;
+  const int64_t targets = a->forward && a->blocks.whole ? 64 : !a->forward && a->stream ? 128 : 256;
+  a->blocks.rows = mluop_min(a->H, mluop_max(1, targets / a->W));
+  int64_t floats = a->blocks.rows * a->W + WIDEST_VECTOR;
   if (!a->forward && a->stream) {
-    floats = PSAMASK_LINE + mluop_max(PSAMASK_ROOM, a->rows * a->w_mask);
+    floats = PSAMASK_LINE + mluop_max(PSAMASK_ROOM, a->blocks.rows * a->w_mask);
   }
-  a->pitch = odd_lines(floats);
-  floats = PSAMASK_PIXELS * a->pitch;
+  a->blocks.pitch = odd_lines(floats);
+  floats = PSAMASK_PIXELS * a->blocks.pitch;
   if (a->forward && a->stream) {
-    floats += (a->rows * a->W + WIDEST_VECTOR) * (PSAMASK_PIXELS + PSAMASK_LINE);
+    floats += (a->blocks.rows * a->W + WIDEST_VECTOR) * (PSAMASK_PIXELS + PSAMASK_LINE);
   }
   return (size_t)floats * sizeof(float);
 }

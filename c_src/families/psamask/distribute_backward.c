@@ -68,7 +68,7 @@ static void begin_masks(struct mask_block *b) {
     const struct window columns = window_of((b->p + i) % a->W, a->W, a->w_mask);
     writer_zeros(&b->writers[i], rows.origin * a->w_mask, 1);
     writer_flush(&b->writers[i]);
-    zero_run(b->at[i] + LINE_FLOATS, a->rows * a->w_mask);
+    zero_run(b->at[i] + LINE_FLOATS, a->blocks.rows * a->w_mask);
     b->at[i] += LINE_FLOATS + columns.origin;
   }
 }
@@ -88,8 +88,8 @@ static void put_masks(struct mask_block *b) {
   const int64_t last = window_of((b->p + b->count - 1) / a->W, a->H, a->h_mask).end;
   if (a->stream) begin_masks(b);
   for (int64_t th = first, th_end; th < last; th = th_end) {
-    th_end = smaller(last, th + a->rows);
-    const int64_t next = a->prefetch ? (smaller(last, th_end + a->rows) - th_end) * a->W : 0;
+    th_end = smaller(last, th + a->blocks.rows);
+    const int64_t next = a->prefetch ? (smaller(last, th_end + a->blocks.rows) - th_end) * a->W : 0;
     if (a->stream) {
       for (int64_t row = th; row < th_end; row++) {
         take_targets(b, row * a->W, a->W, (row - th) * a->w_mask);
@@ -124,7 +124,7 @@ void MLUOP_VARIANT(psamask_distribute_backward)(const void *vargs, int64_t begin
     const int64_t most = PSAMASK_PIXELS - floats_into_line(b.dy + b.p);
     b.count = smaller(most, smaller(end - begin, map - b.p));
     for (int64_t i = 0; i < b.count; i++) {
-      b.at[i] = (float *)scratch + i * a->pitch;
+      b.at[i] = (float *)scratch + i * a->blocks.pitch;
       b.writers[i] = writer_at(a->target + (begin + i) * mask, b.at[i]);
     }
     put_masks(&b);

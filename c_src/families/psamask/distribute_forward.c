@@ -40,7 +40,7 @@ static void gather_targets(const struct slab *s, struct pixel_block *b) {
   const struct psamask_args *a = s->a;
   const int64_t mask = a->h_mask * a->w_mask, ahead = a->prefetch ? PSAMASK_PIXELS * (mask - 1) : 0;
   for (int64_t i = 0; i < b->count; i++) {
-    float *to = s->block + i * a->pitch;
+    float *to = s->block + i * a->blocks.pitch;
     struct writer w = {.next = to};
     put_runs(a, b->p + i, s->th, s->th_end, s->masks + (b->p + i) * mask, &w, ahead, 1, 0);
     b->at[i] = to;
@@ -51,7 +51,7 @@ static void set_block(const struct slab *s, struct pixel_block *b, int64_t p) {
   b->p = p;
   b->count = smaller(PSAMASK_PIXELS, s->p_end - p);
   if (b->count == 0) return;
-  if (s->a->whole) {
+  if (s->a->blocks.whole) {
     find_targets(s, b);
   } else {
     gather_targets(s, b);
@@ -101,11 +101,13 @@ static void put_targets(const struct slab *s, const struct pixel_block *b,
                         const struct pixel_block *next, int64_t begin, int64_t end, int64_t shift) {
   const struct psamask_args *a = s->a;
   const int64_t map = a->H * a->W, pitch = a->stream ? ROW_FLOATS : map;
-  const int64_t runs = a->prefetch && a->whole ? next->count : 0, area = b->count * (end - begin);
+  const int64_t runs = a->prefetch && a->blocks.whole ? next->count : 0,
+                area = b->count * (end - begin);
   int64_t due = 0, fetched = 0;
   for (int64_t first = begin; first < end; first += VL) {
     /* The last tile overlaps the one before, or ends in the padding of scratch. */
-    const int64_t t = a->whole ? smaller(first, end - VL) : first, height = smaller(VL, end - t);
+    const int64_t t = a->blocks.whole ? smaller(first, end - VL) : first,
+                  height = smaller(VL, end - t);
     float *to =
         a->stream ? s->rows + (t - s->th * a->W) * pitch + LINE_FLOATS : s->y + t * map + b->p;
     for (int64_t i = 0; i < b->count; i += VL) {
@@ -126,10 +128,10 @@ static void put_slab(const struct slab *s) {
   const struct psamask_args *a = s->a;
   struct pixel_block blocks[2];
   int turn = 0;
-  if (a->whole) set_block(s, &blocks[0], s->p_begin);
+  if (a->blocks.whole) set_block(s, &blocks[0], s->p_begin);
   for (int64_t p = s->p_begin; p < s->p_end; p += PSAMASK_PIXELS, turn ^= 1) {
     struct pixel_block *b = &blocks[turn], *next = &blocks[turn ^ 1];
-    if (!a->whole) {
+    if (!a->blocks.whole) {
       set_block(s, b, p);
       put_targets(s, b, b, s->th * a->W, s->th_end * a->W, -s->th * a->W);
       continue;
@@ -146,13 +148,13 @@ void MLUOP_VARIANT(psamask_distribute_forward)(const void *vargs, int64_t begin,
   const struct psamask_args *a = vargs;
   const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask, reach = (a->h_mask - 1) / 2;
   struct slab s = {.a = a, .block = scratch};
-  s.rows = s.block + PSAMASK_PIXELS * a->pitch;
+  s.rows = s.block + PSAMASK_PIXELS * a->blocks.pitch;
   for (; begin < end; begin += s.th_end - s.th) {
     const int64_t image = begin / a->H;
     s.masks = a->source + image * map * mask;
     s.y = a->target + image * map * map;
     s.th = begin % a->H;
-    s.th_end = smaller(smaller(a->H, s.th + a->rows), s.th + end - begin);
+    s.th_end = smaller(smaller(a->H, s.th + a->blocks.rows), s.th + end - begin);
     s.p_begin = larger(0, s.th + reach - a->h_mask + 1) * a->W;
     s.p_end = smaller(a->H, s.th_end + reach) * a->W;
     for (int64_t t = s.th * a->W; t < s.th_end * a->W; t++) {

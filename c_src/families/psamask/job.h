@@ -4,6 +4,12 @@
 
 #include <stdint.h>
 
+/* Distribute works on blocks: so many rows of the map by PSAMASK_PIXELS pixels. */
+struct psamask_blocks {
+  int64_t rows, pitch; /* floats of scratch for each of the pixels */
+  int whole;           /* each mask reaches all of the map, which has rows of a vector at least */
+};
+
 /* Position (u, v) of the mask of pixel (h, w) is at (u + h - (h_mask - 1) / 2,
    v + w - (w_mask - 1) / 2) on the map. Forward, `source` is x, of N * H * W rows of
    h_mask * w_mask, and `target` is y, of N * H * W rows of H * W; backward, dy and dx. Neither is
@@ -15,9 +21,7 @@ struct psamask_args {
   int forward, distributes;
   int prefetch; /* the source is not near */
   int stream;   /* the target is written past the caches */
-  /* For distribute, which works on blocks: so many rows of the map by PSAMASK_PIXELS pixels. */
-  int64_t rows, pitch; /* floats of scratch for each of the pixels */
-  int whole;           /* each mask reaches all of the map, which has rows of a vector at least */
+  struct psamask_blocks blocks;
 };
 
 enum {
