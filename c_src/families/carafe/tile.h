@@ -30,10 +30,10 @@ enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
 
 struct tile {
   struct walk *walk;
-  struct prefetch *prefetch; /* forward: between tiles */
-  struct pixels values;      /* output, or packed gradients */
-  struct pixels taps;        /* weights or grad_mask, from the first row on */
-  float *const *rows;        /* of a ring, under the windows */
+  struct pixels values; /* output, or packed gradients */
+  struct pixels next;   /* forward: of the next windows, in the mask; at: NULL if there are none */
+  struct pixels taps;   /* weights or grad_mask, from the first row on */
+  float *const *rows;   /* of a ring, under the windows */
   int64_t row_count, rows_at_once;
   int64_t at_zero, column; /* floats from a row to column 0 of the map, and to the next one */
   int64_t channel;         /* forward: of those in turn, the first one of the tile */
