@@ -107,7 +107,8 @@ static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args
   args->K = mluop_integer_of(call, "kernel_size");
   args->S = mluop_integer_of(call, "scale_factor");
   args->is_half = mluop_is_half(call, INPUT);
-  args->plan.large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  args->plan.prefetches = mluop_exceeds_caches(call->handle, 2 * mluop_tensor_bytes(call));
+  args->plan.streams = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
   mluop_carafe_plan(call->handle, args, &job);
   if (job.scratch_bytes > 0 && mluop_reserve(call->handle, 0, &job) == NULL) {
     return mluop_no_scratch(call);

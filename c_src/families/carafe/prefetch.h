@@ -72,7 +72,7 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
   const struct carafe_span own = carafe_both(s->windows, s->columns);
   struct walk next = *s;
   struct prefetch p = {.areas = 0};
-  if (!a->plan.large) return p;
+  if (!a->plan.prefetches) return p;
   const int is_backward = a->output == NULL;
   if (is_backward && own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
     prefetch_pixels(&p, s, args->grad_input, a->C, (s->n * a->H + above) * a->W + own.begin,
