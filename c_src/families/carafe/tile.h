@@ -40,7 +40,6 @@ struct tile {
   /* The tile in turn: */
   int64_t window;          /* of its first pixel */
   struct carafe_span used; /* columns in use, from the first pixel's first tap on */
-  int64_t count, skip;     /* all pixels see `count`; `skip` weights of a row belong to none */
   struct carafe_span now;  /* rows that are done at once */
   float totals[PIXELS * SUM_VECTORS * VL]; /* forward: of the rows before */
 };
@@ -93,8 +92,6 @@ MLUOP_INLINE void clip_tile(struct tile *t, struct carafe_span columns, int neig
   const int64_t begin = mluop_opaque(carafe_max(0, columns.begin - first));
   const int64_t end = mluop_opaque(carafe_min(K + last, columns.end - first));
   t->used = (struct carafe_span){begin, end};
-  t->count = mluop_opaque(carafe_min(end, K)) - mluop_opaque(carafe_max(begin, last));
-  t->skip = K - (end - begin);
 }
 
 /* Floats from a row to the first column in use. */
@@ -128,27 +125,29 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     w[e] = mluop_opaque_pointer(pixel_at(&t->taps, e) - (neighbours ? e : 0));
   }
-  int64_t tap = t->now.begin * t->walk->args->K + t->used.begin;
+  const int64_t K = t->walk->args->K, begin = t->used.begin, end = t->used.end;
+  const int64_t seen_by_all = carafe_min(end, K) - carafe_max(begin, last);
+  int64_t tap = t->now.begin * K + begin;
   for (int64_t y = t->now.begin; y < t->now.end; y = mluop_opaque(y + 1)) {
     mluop_compiler_barrier();
     float *x = t->rows[y] + at;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (t->used.begin > u || t->used.end <= u) continue;
+      if (begin > u || end <= u) continue;
       add_tap(tile, x, w, tap, 0, u, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    for (const int64_t row_end = tap + t->count; tap < row_end; tap++) {
+    for (const int64_t row_end = tap + seen_by_all; tap < row_end; tap++) {
       add_tap(tile, x, w, tap, 0, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (t->used.end - t->walk->args->K <= u || t->used.begin > u + t->walk->args->K) continue;
+      if (end - K <= u || begin > u + K) continue;
       add_tap(tile, x, w, tap, u + 1, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    tap += t->skip;
+    tap += K - (end - begin);
     MLUOP_UNROLL for (int v = 0; v < vectors && !backward; v++) mluop_prefetch(x + v * VL);
   }
 }
