@@ -56,8 +56,7 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
                           .begin = begin,
                           .end = carafe_min(a->K, s->columns.end - first),
                           .rows = rows.end - rows.begin,
-                          .column = pitch * a->C,
-                          .unit = VL};
+                          .column = pitch * a->C};
   for (int64_t y = 0; y < t.rows; y++) {
     const struct lane_numbers row = row_of(s, scratch->sums, rows.begin + y);
     sums[y] = row.at + place_of(s, (first + begin) * pitch + position % pitch) * row.scale;
@@ -96,30 +95,20 @@ static void do_positions(const struct walk *s, const struct row_slice *c, struct
   }
 }
 
-/* grad_input of the block's own columns. */
+/* grad_input of the block's own columns, where all numbers are in planes. */
 static void do_grad_input(const struct walk *s, const struct row_slice *c) {
   const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct carafe_span owned = carafe_both(rows_seen(s), s->rows);
-  const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
-  struct lane_sums t = {.K = K,
-                        .channels = a->C,
-                        .weights_unit = c->weights.unit,
-                        .weights_column = pitch_of(s) * c->weights.scale,
-                        .grads_unit = c->grads.unit,
-                        .grads_column = pitch_of(s) * c->grads.scale};
+  const int64_t r = (a->K - 1) / 2, top = s->row - r, plane = scratch->plane;
+  struct lane_sums t = {.K = a->K, .channels = a->C, .plane = plane, .pitch = pitch_of(s)};
   for (int64_t p = s->columns.begin * a->G; p < s->columns.end * a->G; p += VL) {
     const int64_t at = place_of(s, p), window = at + r * a->G;
-    t.grads = c->grads.at + window * c->grads.scale;
+    t.grads = scratch->grads + window;
     for (int64_t y = owned.begin, rows; y < owned.end; y += rows) {
       rows = carafe_min(owned.end - y, LANE_ROWS);
-      t.weights =
-          c->weights.at + window * c->weights.scale + (y - top) * K * CARAFE_TILE * c->weights.unit;
-      for (int64_t i = 0; i < rows; i++) {
-        const struct lane_numbers sums = row_of(s, scratch->sums, y + i);
-        t.sums[i] = sums.at + at * sums.scale;
-        t.sums_unit = sums.unit;
-      }
+      t.weights = scratch->weights + window + (y - top) * a->K * CARAFE_TILE * plane;
+      for (int64_t i = 0; i < rows; i++) t.sums[i] = row_of(s, scratch->sums, y + i).at + at;
       add_rows_of_lanes(&t, c->pixels, rows);
     }
   }

@@ -9,13 +9,6 @@
 
 #include "families/carafe/tile.h"
 
-/* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { MOST_TAPS = 5 };
-#else
-enum { MOST_TAPS = 3 };
-#endif
-
 /* One vector of channels. Tap t of pixel e is at x[t], of neighbours at x[t + e]. */
 MLUOP_INLINE void add_products(vf sum[PIXELS][MOST_TAPS], const float *const *grad,
                                const float *const *x, int64_t c, int pixels, int taps, int shift) {

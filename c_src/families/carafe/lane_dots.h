@@ -7,13 +7,6 @@
 
 #include "families/carafe/planes.h"
 
-/* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { LANE_TAPS = 5 };
-#else
-enum { LANE_TAPS = 3 };
-#endif
-
 /* Taps [tap, tap + count). */
 MLUOP_INLINE void dot_taps(const struct lane_windows *t, int64_t tap, int pixels, int count) {
   const int64_t unit = t->input_unit, step = t->values_unit;

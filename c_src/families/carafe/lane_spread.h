@@ -7,26 +7,19 @@
 
 #include "families/carafe/lane_dots.h"
 
-/* Channels whose gradients stay in registers. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { SPREAD_CHANNELS = 4 };
-#else
-enum { SPREAD_CHANNELS = 2 };
-#endif
-
 /* Columns [begin, end) and `rows` rows of the window are in the block. */
 struct lane_spread {
   const float *weights,
       *grads;         /* tap or channel t of pixel e is number 4 * t + e; tap: of `rows` */
   float *const *sums; /* of column `begin` of each row */
   int64_t K, channels, begin, end, rows;
-  int64_t column, unit; /* of sums, to the next column and channel */
+  int64_t column; /* floats of sums to the next one */
 };
 
 MLUOP_INLINE void spread_channels(const struct lane_spread *t, int64_t channel, int pixels,
                                   int count) {
-  const int64_t unit = t->unit, column = t->column, skip = t->K - (t->end - t->begin);
-  vf grad[CARAFE_TILE][SPREAD_CHANNELS];
+  const int64_t skip = t->K - (t->end - t->begin);
+  vf grad[CARAFE_TILE][LANE_CHANNELS];
   MLUOP_UNROLL for (int i = 0; i < count; i++) {
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       grad[e][i] = vf_load(t->grads + ((channel + i) * CARAFE_TILE + e) * VL);
@@ -34,15 +27,15 @@ MLUOP_INLINE void spread_channels(const struct lane_spread *t, int64_t channel, 
   }
   const float *weights = t->weights + t->begin * CARAFE_TILE * VL;
   for (int64_t y = 0; y < t->rows; y++, weights += skip * CARAFE_TILE * VL) {
-    float *sums = t->sums[y] + channel * unit;
-    for (int64_t kw = t->begin; kw < t->end; kw++, sums += column) {
-      vf sum[SPREAD_CHANNELS];
-      MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_load(sums + i * unit);
+    float *sums = t->sums[y] + channel * VL;
+    for (int64_t kw = t->begin; kw < t->end; kw++, sums += t->column) {
+      vf sum[LANE_CHANNELS];
+      MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_load(sums + i * VL);
       MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
         const vf w = vf_opaque(vf_load(weights + e * VL));
         MLUOP_UNROLL for (int i = 0; i < count; i++) sum[i] = vf_fma(w, grad[e][i], sum[i]);
       }
-      MLUOP_UNROLL for (int i = 0; i < count; i++) vf_store(sums + i * unit, sum[i]);
+      MLUOP_UNROLL for (int i = 0; i < count; i++) vf_store(sums + i * VL, sum[i]);
       weights += CARAFE_TILE * VL;
     }
   }
@@ -50,8 +43,8 @@ MLUOP_INLINE void spread_channels(const struct lane_spread *t, int64_t channel, 
 
 MLUOP_INLINE void spread_tile(const struct lane_spread *t, int pixels) {
   int64_t c = 0;
-  for (; c + SPREAD_CHANNELS <= t->channels; c += SPREAD_CHANNELS) {
-    spread_channels(t, c, pixels, SPREAD_CHANNELS);
+  for (; c + LANE_CHANNELS <= t->channels; c += LANE_CHANNELS) {
+    spread_channels(t, c, pixels, LANE_CHANNELS);
   }
   for (; c < t->channels; c++) spread_channels(t, c, pixels, 1);
 }

@@ -6,50 +6,43 @@
    of the map, for some channels. It is added up in registers over K columns of windows, and in
    memory once. */
 
-#include "families/carafe/walk.h"
+#include "families/carafe/planes.h"
 
-/* Rows and channels at once: of 32 registers, 5 x 4 hold sums. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { LANE_ROWS = 5, LANE_CHANNELS = 4 };
-#else
-enum { LANE_ROWS = 5, LANE_CHANNELS = 2 };
-#endif
+/* Rows of the map that are done together. */
+enum { LANE_ROWS = 5 };
 
 struct lane_sums {
   const float *weights, *grads; /* of the window whose tap 0 of a row is on the first position */
   float *sums[LANE_ROWS];
-  int64_t K, channels;
-  int64_t weights_unit, grads_unit, sums_unit; /* from a pixel to the next; from a channel */
-  int64_t weights_column, grads_column;        /* from a column to the next */
+  int64_t K, channels, plane, pitch; /* number t of pixel e is in plane 4 * t + e */
 };
 
 /* The window with tap kw on a position lies kw columns before the one with tap 0 there. */
 MLUOP_INLINE void add_lanes(const struct lane_sums *t, int64_t channel, int pixels, int rows,
                             int channels) {
-  const int64_t unit = t->grads_unit, weights_unit = t->weights_unit;
-  const int64_t tap_step = CARAFE_TILE * weights_unit, row_step = t->K * tap_step;
+  const int64_t plane = t->plane, step = CARAFE_TILE * plane;
   vf sum[LANE_ROWS][LANE_CHANNELS];
   MLUOP_UNROLL for (int y = 0; y < rows; y++) {
     MLUOP_UNROLL for (int c = 0; c < channels; c++) sum[y][c] = vf_set(0.0f);
   }
-  const float *weights = t->weights, *grads = t->grads + channel * CARAFE_TILE * unit;
+  const float *weights = t->weights, *grads = t->grads + channel * step;
   for (int64_t kw = 0; kw < t->K; kw++) {
     for (int64_t e = 0; e < pixels; e++) {
       vf grad[LANE_CHANNELS];
       MLUOP_UNROLL for (int c = 0; c < channels; c++) {
-        grad[c] = vf_opaque(vf_load(grads + (c * CARAFE_TILE + e) * unit));
+        grad[c] = vf_opaque(vf_load(grads + c * step + e * plane));
       }
       MLUOP_UNROLL for (int y = 0; y < rows; y++) {
-        const vf w = vf_opaque(vf_load(weights + e * weights_unit + y * row_step));
+        const vf w = vf_opaque(vf_load(weights + e * plane + y * t->K * step));
         MLUOP_UNROLL for (int c = 0; c < channels; c++) sum[y][c] = vf_fma(w, grad[c], sum[y][c]);
       }
     }
-    weights += tap_step - t->weights_column;
-    grads -= t->grads_column;
+    weights += step - t->pitch;
+    grads -= t->pitch;
   }
   MLUOP_UNROLL for (int y = 0; y < rows; y++) {
     MLUOP_UNROLL for (int c = 0; c < channels; c++) {
-      float *to = t->sums[y] + (channel + c) * t->sums_unit;
+      float *to = t->sums[y] + (channel + c) * plane;
       vf_store(to, vf_load(to) + sum[y][c]);
     }
   }

@@ -11,6 +11,14 @@
 #include "families/carafe/small_channels.h"
 #include "families/carafe/walk.h"
 
+/* Of 32 registers, 4 x 5 hold sums of taps, and 4 x 4 or 5 x 4 those of channels; of 16, 4 x 3, and
+   4 x 2 or 5 x 2. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { LANE_TAPS = 5, LANE_CHANNELS = 4 };
+#else
+enum { LANE_TAPS = 3, LANE_CHANNELS = 2 };
+#endif
+
 /* Numbers of positions: number u of the position `at` is at->at[u * unit + at * scale]. Each has a
    plane, unless a column has whole vectors of groups: then those of a vector stand together. */
 struct lane_numbers {

@@ -14,14 +14,14 @@
 #include "families/carafe/pack.h"
 #include "families/carafe/prefetch.h"
 
-/* Of 32 registers, 4 x 4 hold sums, or 4 x 6 gradients; of 16, 4 x 3, or 4 x 2 where products need
-   one as well. */
+/* Of 32 registers, 4 x 4 hold sums, 4 x 6 gradients, or 4 x 5 dot products; of 16, 4 x 3, or 4 x 2
+   where products need one as well. */
 #if defined(__AVX512F__) || defined(__aarch64__)
-enum { SUM_VECTORS = 4, GRAD_VECTORS = 6 };
+enum { SUM_VECTORS = 4, GRAD_VECTORS = 6, MOST_TAPS = 5 };
 #elif defined(__AVX2__)
-enum { SUM_VECTORS = 3, GRAD_VECTORS = 3 };
+enum { SUM_VECTORS = 3, GRAD_VECTORS = 3, MOST_TAPS = 3 };
 #else
-enum { SUM_VECTORS = 2, GRAD_VECTORS = 2 };
+enum { SUM_VECTORS = 2, GRAD_VECTORS = 2, MOST_TAPS = 3 };
 #endif
 enum { PIXELS = CARAFE_TILE, VECTORS = GRAD_VECTORS };
 
