@@ -87,18 +87,16 @@ static void sum_tiles(struct tile *t, enum tile_kind kind) {
   const struct walk *s = t->walk;
   const int64_t per = vectors_at_once(s->args), most = SUM_VECTORS / per * per;
   const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, most);
-  const int64_t begin = t->window, at_zero = t->at_zero;
+  const int64_t begin = t->window;
   for (int64_t cut = 0, at = 0, vectors; cut < cuts; cut++, at += vectors) {
     vectors = carafe_div_up(all - at, (cuts - cut) * per) * per;
     t->channel = at * VL;
-    t->at_zero = at_zero + t->channel;
     move_tile(t, begin);
     if (kind == ONE) sum_one(t, vectors);
     if (kind == THREE) sum_three(t, vectors);
     if (kind == FOUR) sum_four(t, vectors);
     if (kind == NEIGHBOURS) sum_neighbours(t, vectors);
   }
-  t->at_zero = at_zero;
 }
 
 /* Half weights of the windows in turn, of the block's groups, in rows as in the mask. */
@@ -130,10 +128,8 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct
   const struct carafe_args *a = s->args;
   const struct pixels output = pixels_in(s, slice, group, a->output, a->C);
   const struct pixels weights = weights_of(s, slice, group);
-  float *rows[CARAFE_FORWARD_K];
   struct tile t;
-  begin_tiles(&t, s, &output, &weights, rows_seen(s), s->ring, rows);
-  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->plan.channels);
+  begin_tiles(&t, s, group, &output, &weights, rows_seen(s), s->ring + input_column(s, 0));
   t.next = pixels_in(next, slice, group, a->mask, a->K * a->K);
   if (next->row == s->row && next->windows.begin == s->windows.begin) t.next.at = NULL;
   t.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);

@@ -107,11 +107,9 @@ static void do_grad_mask(struct walk *s, int64_t slice, int64_t group, struct ca
                          const struct pixels *grads, const struct pixels *results,
                          struct prefetch *prefetch) {
   const struct carafe_args *a = s->args;
-  float *rows[CARAFE_BACKWARD_K];
   struct tile t;
-  begin_tiles(&t, s, grads, results, rows_seen(s), s->ring, rows);
+  begin_tiles(&t, s, group, grads, results, rows_seen(s), s->ring + input_column(s, 0));
   enum tile_kind kind;
-  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->plan.channels);
   for (move_tile(&t, own.begin); t.window < own.end; move_tile(&t, t.window + tile_step(kind))) {
     kind = tile_at(a, slice, t.window, own.end);
     clip_tile(&t, (struct carafe_span){0, a->W}, kind == NEIGHBOURS);

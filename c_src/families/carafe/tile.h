@@ -33,15 +33,16 @@ struct tile {
   struct pixels values; /* output, or packed gradients */
   struct pixels next;   /* forward: of the next windows, in the mask; at: NULL if there are none */
   struct pixels taps;   /* weights or grad_mask, from the first row on */
-  float *const *rows;   /* of a ring, under the windows */
   int64_t row_count, rows_at_once;
-  int64_t at_zero, column; /* floats from a row to column 0 of the map, and to the next one */
-  int64_t channel;         /* forward: of those in turn, the first one of the tile */
+  int64_t column;  /* floats from a column of a ring to the next one */
+  int64_t channel; /* of those in turn, the first one of the tile */
   /* The tile in turn: */
   int64_t window;          /* of its first pixel */
   struct carafe_span used; /* columns in use, from the first pixel's first tap on */
   struct carafe_span now;  /* rows that are done at once */
   float totals[PIXELS * SUM_VECTORS * VL]; /* forward: of the rows before */
+  /* All tiles: rows of a ring under the windows: their group, in column 0 of the map. */
+  float *rows[CARAFE_BACKWARD_K];
 };
 
 /* What pixel e of the tile in turn has. */
@@ -59,22 +60,22 @@ static enum tile_kind tile_at(const struct carafe_args *a, int64_t slice, int64_
 /* From a tile to the next one, in windows. */
 MLUOP_INLINE int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? PIXELS : 1; }
 
-/* At the first window in turn, for some rows of a ring under it. rows_of: room for them. */
-static void begin_tiles(struct tile *t, struct walk *s, const struct pixels *values,
-                        const struct pixels *taps, struct carafe_span rows, float *ring,
-                        float **rows_of) {
+/* At the first window in turn, for some rows under it. column_0: of the map, in row 0 of a ring. */
+static void begin_tiles(struct tile *t, struct walk *s, int64_t group, const struct pixels *values,
+                        const struct pixels *taps, struct carafe_span rows, float *column_0) {
   const struct carafe_args *a = s->args;
+  float *of_group = column_0 + (group - s->groups.begin) * carafe_padded(a->plan.channels);
   const int64_t skipped = rows.begin - s->row + (a->K - 1) / 2;
   t->walk = s;
   t->values = *values;
   t->taps = *taps;
-  t->rows = rows_of;
   t->row_count = rows.end - rows.begin;
   t->column = carafe_column_floats(a);
+  t->channel = 0;
   t->window = s->windows.begin;
   t->now = (struct carafe_span){0, t->row_count};
   t->taps.at += skipped * a->K * (int64_t)sizeof(float);
-  for (int64_t y = rows.begin; y < rows.end; y++) *rows_of++ = row_of_ring(a, ring, y);
+  for (int64_t y = 0; y < t->row_count; y++) t->rows[y] = row_of_ring(a, of_group, rows.begin + y);
 }
 
 /* To another window. */
@@ -96,7 +97,7 @@ MLUOP_INLINE void clip_tile(struct tile *t, struct carafe_span columns, int neig
 
 /* Floats from a row to the first column in use. */
 MLUOP_INLINE int64_t first_column(const struct tile *t) {
-  return t->at_zero + (t->window - t->walk->args->K / 2 + t->used.begin) * t->column;
+  return t->channel + (t->window - t->walk->args->K / 2 + t->used.begin) * t->column;
 }
 
 /* What one packed pixel adds to the pixels first..last of a tile, or these to it. */
