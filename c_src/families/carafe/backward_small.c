@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "families/carafe/kernels.h"
-#include "families/carafe/lane_dots.h"
-#include "families/carafe/lane_spread.h"
-#include "families/carafe/lane_sums.h"
+#include "families/carafe/lane_grad_input.h"
+#include "families/carafe/lane_grad_mask.h"
 
 /* small_channels: both gradients where groups have few channels. */
 

@@ -66,7 +66,7 @@ static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t carafe_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t carafe_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t carafe_padded(int64_t channels) {
-  return carafe_div_up(channels, CARAFE_PAD) * CARAFE_PAD;
+  return (channels + CARAFE_PAD - 1) / CARAFE_PAD * CARAFE_PAD;
 }
 
 static inline struct carafe_span carafe_both(struct carafe_span a, struct carafe_span b) {

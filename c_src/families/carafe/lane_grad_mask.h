@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MLUOP_FAMILIES_CARAFE_LANE_DOTS_H_
-#define MLUOP_FAMILIES_CARAFE_LANE_DOTS_H_
+#ifndef MLUOP_FAMILIES_CARAFE_LANE_GRAD_MASK_H_
+#define MLUOP_FAMILIES_CARAFE_LANE_GRAD_MASK_H_
 
 /* grad_mask of small_channels: of up to 4 pixels that share a window, for VL positions at once. A
    vector has one channel of each, or one tap. */
@@ -45,4 +45,4 @@ static void dot_lane_pixels(const struct lane_windows *t, int pixels) {
   if (pixels == 4) dot_lanes(t, 4);
 }
 
-#endif /* MLUOP_FAMILIES_CARAFE_LANE_DOTS_H_ */
+#endif /* MLUOP_FAMILIES_CARAFE_LANE_GRAD_MASK_H_ */
