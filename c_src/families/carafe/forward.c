@@ -123,15 +123,15 @@ static struct pixels weights_of(const struct walk *s, int64_t slice, int64_t gro
   return pixels_at(s, slice, (char *)at, pixel, (s->windows.end - s->windows.begin) * a->S * pixel);
 }
 
-/* The pixels of a slice, of one group. */
+/* The pixels of a slice, of one group. next: at the next windows, or NULL. */
 static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct walk *next) {
   const struct carafe_args *a = s->args;
   const struct pixels output = pixels_in(s, slice, group, a->output, a->C);
   const struct pixels weights = weights_of(s, slice, group);
   struct tile t;
   begin_tiles(&t, s, group, &output, &weights, rows_seen(s), s->ring + input_column(s, 0));
-  t.next = pixels_in(next, slice, group, a->mask, a->K * a->K);
-  if (next->row == s->row && next->windows.begin == s->windows.begin) t.next.at = NULL;
+  t.next.at = NULL;
+  if (next != NULL) t.next = pixels_in(next, slice, group, a->mask, a->K * a->K);
   t.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);
   while (t.window < s->windows.end) {
     sum_tiles(&t, tile_at(a, slice, t.window, s->windows.end));
@@ -141,10 +141,12 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct
 static void sum_windows(struct walk *s) {
   const struct carafe_args *a = s->args;
   struct walk next = *s;
-  if (!a->plan.prefetches || !next_windows(&next)) next = *s;
+  const int has_next = a->plan.prefetches && next_windows(&next);
   if (a->is_half) pack_weights(s);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
-    for (int64_t g = s->groups.begin; g < s->groups.end; g++) sum_slice(s, slice, g, &next);
+    for (int64_t g = s->groups.begin; g < s->groups.end; g++) {
+      sum_slice(s, slice, g, has_next ? &next : NULL);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
    one serves all of the other. A lane of a sum takes every VL-th channel, whatever else is computed
    beside it. */
 
+#include "families/carafe/prefetch.h"
 #include "families/carafe/tile.h"
 
 /* One vector of channels. Tap t of pixel e is at x[t], of neighbours at x[t + e]. */

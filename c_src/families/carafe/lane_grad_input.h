@@ -67,9 +67,9 @@ static void add_rows_of_lanes(const struct lane_sums *t, int pixels, int64_t row
   if (rows == 5) add_channels(t, pixels, 5);
 }
 
-/* Columns that have vectors of groups: what the pixels of a slice contribute to the pixels of the map
-   under their window is added in memory. Columns [begin, end) and `rows` rows of the window are in
-   the block. */
+/* Columns that have vectors of groups: what the pixels of a slice contribute to the pixels of the
+   map under their window is added in memory. Columns [begin, end) and `rows` rows of the window are
+   in the block. */
 struct lane_spread {
   const float *weights,
       *grads;         /* tap or channel t of pixel e is number 4 * t + e; tap: of `rows` */

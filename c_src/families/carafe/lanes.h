@@ -10,12 +10,12 @@
 
 struct runs {
   void *tensor;
-  int64_t from;     /* the first element of run 0 */
+  int64_t from;        /* the first element of run 0 */
   const int64_t *lane; /* numbers of the runs */
-  int64_t count;    /* of runs, at most VL; vectors have zeros for the others */
-  int64_t length;   /* elements of each */
-  int neighbours;   /* all runs follow each other */
-  int64_t next;     /* from lane[0] to the run that is prefetched */
+  int64_t count;       /* of runs, at most VL; vectors have zeros for the others */
+  int64_t length;      /* elements of each */
+  int neighbours;      /* all runs follow each other */
+  int64_t next;        /* from lane[0] to the run that is prefetched */
   int is_half;
 };
 

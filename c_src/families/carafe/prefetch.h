@@ -2,8 +2,8 @@
 #ifndef MLUOP_FAMILIES_CARAFE_PREFETCH_H_
 #define MLUOP_FAMILIES_CARAFE_PREFETCH_H_
 
-/* Memory that the backward will need is prefetched a few lines at a time, between products: all at once
-   would hold up the loads in between, and what the CPU foresees by itself comes too late. */
+/* Memory that the backward will need is prefetched a few lines at a time, between products: all at
+   once would hold up the loads in between, and what the CPU foresees by itself comes too late. */
 
 #include <stddef.h>
 

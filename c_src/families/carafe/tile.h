@@ -12,7 +12,6 @@
    are clipped to the map before: no tap outside is touched, and none costs a branch. */
 
 #include "families/carafe/pack.h"
-#include "families/carafe/prefetch.h"
 
 /* Of 32 registers, 4 x 4 hold sums, 4 x 6 gradients, or 4 x 5 dot products; of 16, 4 x 3, or 4 x 2
    where products need one as well. */
@@ -37,9 +36,9 @@ struct tile {
   int64_t column;  /* floats from a column of a ring to the next one */
   int64_t channel; /* of those in turn, the first one of the tile */
   /* The tile in turn: */
-  int64_t window;          /* of its first pixel */
-  struct carafe_span used; /* columns in use, from the first pixel's first tap on */
-  struct carafe_span now;  /* rows that are done at once */
+  int64_t window;                          /* of its first pixel */
+  struct carafe_span used;                 /* columns in use, from the first pixel's first tap on */
+  struct carafe_span now;                  /* rows that are done at once */
   float totals[PIXELS * SUM_VECTORS * VL]; /* forward: of the rows before */
   /* All tiles: rows of a ring under the windows: their group, in column 0 of the map. */
   float *rows[CARAFE_BACKWARD_K];
