@@ -38,12 +38,9 @@ static __attribute__((noinline)) int prefetch_next_run(struct prefetch *p) {
 }
 
 static inline void prefetch_lines(struct prefetch *p) {
-  for (int64_t lines = p->at_once; lines > 0;) {
+  for (int64_t i = 0; i < p->at_once; i++, p->at += PREFETCH_LINE) {
     if (p->at >= p->end && !prefetch_next_run(p)) return;
-    const int64_t run = carafe_min(lines, carafe_div_up(p->end - p->at, PREFETCH_LINE));
-    for (int64_t i = 0; i < run; i++) mluop_prefetch(p->at + i * PREFETCH_LINE);
-    p->at += run * PREFETCH_LINE;
-    lines -= run;
+    mluop_prefetch(p->at);
   }
 }
 
