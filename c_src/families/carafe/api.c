@@ -7,7 +7,7 @@ struct mluOpCarafeStruct {
 };
 
 #define MAP "N H W group_size|C"
-#define UPSCALED "N scale_factor*H scale_factor*W C"
+#define SCALED "N scale_factor*H scale_factor*W C"
 #define MASKS "N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
 
 static const struct mluop_rule set_rules[] = {
@@ -36,7 +36,7 @@ static const struct mluop_rule forward_rules[] = {
     {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "scale_factor", .value = 5},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = MAP},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MASK), .text = MASKS},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = UPSCALED},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = SCALED},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
@@ -56,10 +56,7 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_INPUT, .text = MAP},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_MASK, .text = MASKS},
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(GRAD_OUTPUT),
-     .text = UPSCALED},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(GRAD_OUTPUT), .text = SCALED},
     {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
     {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = INPUT},
     {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},

@@ -76,7 +76,8 @@ struct row_slice {
   struct lane_numbers weights, grads; /* number t of pixel e is number 4 * t + e */
 };
 
-/* What a vector of windows contributes to grad_input. */
+/* What a vector of windows contributes to grad_input, where the numbers of a vector of groups stand
+   together. */
 static void spread_windows(const struct walk *s, const struct row_slice *c, int64_t position) {
   const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -84,10 +85,9 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
   const int64_t begin = carafe_max(0, s->columns.begin - first);
   const struct carafe_span rows = carafe_both(rows_seen(s), s->rows);
   const int64_t top = rows.begin - s->row + (a->K - 1) / 2;
-  float *sums[CARAFE_SMALL_BACKWARD_K];
+  const int64_t place = place_of(s, (first + begin) * pitch + position % pitch);
   struct lane_spread t = {.weights = c->weights.at + top * a->K * CARAFE_TILE * VL,
                           .grads = c->grads.at,
-                          .sums = sums,
                           .K = a->K,
                           .channels = a->C,
                           .begin = begin,
@@ -95,8 +95,7 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
                           .rows = rows.end - rows.begin,
                           .column = pitch * a->C};
   for (int64_t y = 0; y < t.rows; y++) {
-    const struct lane_numbers row = row_of(s, scratch->sums, rows.begin + y);
-    sums[y] = row.at + place_of(s, (first + begin) * pitch + position % pitch) * row.scale;
+    t.sums[y] = row_of(s, scratch->sums, rows.begin + y).at + place * a->C;
   }
   spread_pixels(&t, c->pixels);
 }

@@ -107,13 +107,12 @@ static void dot_pixels(const struct tile *t, struct prefetch *prefetch, enum til
 static void do_grad_mask(struct walk *s, int64_t slice, int64_t group, struct carafe_span own,
                          const struct pixels *grads, const struct pixels *results,
                          struct prefetch *prefetch) {
-  const struct carafe_args *a = s->args;
   struct tile t;
   begin_tiles(&t, s, group, grads, results, rows_seen(s), s->ring + input_column(s, 0));
   enum tile_kind kind;
   for (move_tile(&t, own.begin); t.window < own.end; move_tile(&t, t.window + tile_step(kind))) {
-    kind = tile_at(a, slice, t.window, own.end);
-    clip_tile(&t, (struct carafe_span){0, a->W}, kind == NEIGHBOURS);
+    kind = tile_at(s->args, slice, t.window, own.end);
+    clip_tile(&t, (struct carafe_span){0, s->args->W}, kind == NEIGHBOURS);
     dot_pixels(&t, prefetch, kind);
   }
 }

@@ -72,8 +72,8 @@ static void add_rows_of_lanes(const struct lane_sums *t, int pixels, int64_t row
    in the block. */
 struct lane_spread {
   const float *weights,
-      *grads;         /* tap or channel t of pixel e is number 4 * t + e; tap: of `rows` */
-  float *const *sums; /* of column `begin` of each row */
+      *grads; /* tap or channel t of pixel e is number 4 * t + e; tap: of `rows` */
+  float *sums[CARAFE_SMALL_BACKWARD_K]; /* of column `begin` of each row */
   int64_t K, channels, begin, end, rows;
   int64_t column; /* floats of sums to the next one */
 };
