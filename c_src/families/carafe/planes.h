@@ -82,8 +82,7 @@ static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t
 }
 
 static int64_t map_run(const struct walk *s, int64_t y) {
-  const struct carafe_args *a = s->args;
-  return (s->n * a->H + y) * a->W * a->G + s->groups.begin;
+  return (s->n * s->args->H + y) * s->args->W * s->args->G + s->groups.begin;
 }
 
 /* Beside the map, windows, weights and gradients are 0. */

@@ -126,7 +126,8 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
     w[e] = mluop_opaque_pointer(pixel_at(&t->taps, e) - (neighbours ? e : 0));
   }
   const int64_t K = t->walk->args->K, begin = t->used.begin, end = t->used.end;
-  const int64_t seen_by_all = carafe_min(end, K) - carafe_max(begin, last);
+  const int64_t seen_by_all = mluop_opaque(carafe_min(end, K) - carafe_max(begin, last));
+  const int64_t skip = mluop_opaque(K - (end - begin));
   int64_t tap = t->now.begin * K + begin;
   for (int64_t y = t->now.begin; y < t->now.end; y = mluop_opaque(y + 1)) {
     mluop_compiler_barrier();
@@ -147,7 +148,7 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    tap += K - (end - begin);
+    tap += skip;
     MLUOP_UNROLL for (int v = 0; v < vectors && !backward; v++) mluop_prefetch(x + v * VL);
   }
 }
