@@ -7,7 +7,7 @@ struct mluOpCarafeStruct {
 };
 
 #define MAP "N H W group_size|C"
-#define UPSCALED "N scale_factor*H scale_factor*W C"
+#define SCALED "N scale_factor*H scale_factor*W C"
 #define MASKS "N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
 
 static const struct mluop_rule set_rules[] = {
@@ -36,7 +36,7 @@ static const struct mluop_rule forward_rules[] = {
     {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "scale_factor", .value = 5},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = MAP},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MASK), .text = MASKS},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = UPSCALED},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = SCALED},
     {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
     {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
@@ -56,10 +56,7 @@ static const struct mluop_rule backward_rules[] = {
     {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_INPUT, .text = MAP},
     {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = LIKE_MASK, .text = MASKS},
-    {.check = CHECK_SHAPE,
-     .status = BAD_PARAM,
-     .tensors = MLUOP_BIT(GRAD_OUTPUT),
-     .text = UPSCALED},
+    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(GRAD_OUTPUT), .text = SCALED},
     {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
     {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = INPUT},
     {.check = CHECK_CONTIGUOUS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
@@ -107,7 +104,8 @@ static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args
   args->K = mluop_integer_of(call, "kernel_size");
   args->S = mluop_integer_of(call, "scale_factor");
   args->is_half = mluop_is_half(call, INPUT);
-  args->plan.large = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  args->plan.prefetches = mluop_exceeds_caches(call->handle, 2 * mluop_tensor_bytes(call));
+  args->plan.streams = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
   mluop_carafe_plan(call->handle, args, &job);
   if (job.scratch_bytes > 0 && mluop_reserve(call->handle, 0, &job) == NULL) {
     return mluop_no_scratch(call);

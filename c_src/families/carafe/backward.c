@@ -6,12 +6,6 @@
 /* Both gradients. Slice by slice of some windows, a part of grad_output is packed and read twice:
    for the grad_mask of its pixels, and for what they contribute to grad_input. */
 
-/* Sums are 0, and become so again when they are stored; what neighbours read beside the map is
-   dropped, but must be numbers. */
-static void clear_rings(const struct carafe_rings *rings) {
-  memset(rings->input, 0, (size_t)((char *)rings->grads - (char *)rings->input));
-}
-
 static void choose_part(struct walk *s, int64_t part) {
   const struct carafe_rings *rings = s->scratch;
   s->channel = part * s->args->plan.channels;
@@ -111,7 +105,9 @@ void MLUOP_VARIANT(carafe_backward)(const void *vargs, int64_t begin, int64_t en
   while (begin < end) {
     struct walk s = next_block(args, &begin, end);
     s.scratch = &rings;
-    clear_rings(&rings);
+    /* Sums are 0, and become so again when they are stored; what neighbours read beside the map is
+       dropped, but must be numbers. */
+    memset(rings.input, 0, (size_t)((char *)rings.grads - (char *)rings.input));
     while (next_windows(&s)) {
       pack_input(&s);
       do_windows(&s);

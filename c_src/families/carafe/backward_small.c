@@ -3,11 +3,48 @@
 #include <string.h>
 
 #include "families/carafe/kernels.h"
-#include "families/carafe/lane_dots.h"
-#include "families/carafe/lane_spread.h"
-#include "families/carafe/lane_sums.h"
+#include "families/carafe/lane_grad_input.h"
 
 /* small_channels: both gradients where groups have few channels. */
+
+/* grad_mask of VL positions, of up to 4 pixels that share a window: `count` taps from number `tap`
+   on. A vector has one channel of each position, or one tap. */
+MLUOP_INLINE void dot_taps(const struct lane_windows *t, int64_t tap, int pixels, int count) {
+  const int64_t unit = t->input_unit, step = t->values_unit;
+  vf sum[CARAFE_TILE][LANE_TAPS];
+  const float *x[LANE_TAPS];
+  MLUOP_UNROLL for (int i = 0; i < count; i++) {
+    x[i] = t->input + t->place[tap + i];
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) sum[e][i] = vf_set(0.0f);
+  }
+  const float *grads = t->values;
+  for (int64_t c = 0; c < t->channels; c++, grads += CARAFE_TILE * step) {
+    vf seen[LANE_TAPS];
+    MLUOP_UNROLL for (int i = 0; i < count; i++) seen[i] = vf_opaque(vf_load(x[i] + c * unit));
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      const vf g = vf_load(grads + e * step);
+      MLUOP_UNROLL for (int i = 0; i < count; i++) sum[e][i] = vf_fma(g, seen[i], sum[e][i]);
+    }
+  }
+  float *to = t->taps + tap * CARAFE_TILE * VL;
+  MLUOP_UNROLL for (int i = 0; i < count; i++) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++)
+        vf_store(to + (i * CARAFE_TILE + e) * VL, sum[e][i]);
+  }
+}
+
+MLUOP_INLINE void dot_lanes(const struct lane_windows *t, int pixels) {
+  int64_t tap = t->span.begin;
+  for (; tap + LANE_TAPS <= t->span.end; tap += LANE_TAPS) dot_taps(t, tap, pixels, LANE_TAPS);
+  for (; tap + 2 <= t->span.end; tap += 2) dot_taps(t, tap, pixels, 2);
+  if (tap < t->span.end) dot_taps(t, tap, pixels, 1);
+}
+
+static void dot_lane_pixels(const struct lane_windows *t, int pixels) {
+  if (pixels == 1) dot_lanes(t, 1);
+  if (pixels == 3) dot_lanes(t, 3);
+  if (pixels == 4) dot_lanes(t, 4);
+}
 
 /* Which of two NaNs a sum keeps may depend on how many rows of a block are done at once. */
 static void make_nans_equal(float *row, int64_t count) {
@@ -39,7 +76,8 @@ struct row_slice {
   struct lane_numbers weights, grads; /* number t of pixel e is number 4 * t + e */
 };
 
-/* What a vector of windows contributes to grad_input. */
+/* What a vector of windows contributes to grad_input, where the numbers of a vector of groups stand
+   together. */
 static void spread_windows(const struct walk *s, const struct row_slice *c, int64_t position) {
   const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
@@ -47,20 +85,17 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
   const int64_t begin = carafe_max(0, s->columns.begin - first);
   const struct carafe_span rows = carafe_both(rows_seen(s), s->rows);
   const int64_t top = rows.begin - s->row + (a->K - 1) / 2;
-  float *sums[CARAFE_SMALL_BACKWARD_K];
+  const int64_t place = place_of(s, (first + begin) * pitch + position % pitch);
   struct lane_spread t = {.weights = c->weights.at + top * a->K * CARAFE_TILE * VL,
                           .grads = c->grads.at,
-                          .sums = sums,
                           .K = a->K,
                           .channels = a->C,
                           .begin = begin,
                           .end = carafe_min(a->K, s->columns.end - first),
                           .rows = rows.end - rows.begin,
-                          .column = pitch * a->C,
-                          .unit = VL};
+                          .column = pitch * a->C};
   for (int64_t y = 0; y < t.rows; y++) {
-    const struct lane_numbers row = row_of(s, scratch->sums, rows.begin + y);
-    sums[y] = row.at + place_of(s, (first + begin) * pitch + position % pitch) * row.scale;
+    t.sums[y] = row_of(s, scratch->sums, rows.begin + y).at + place * a->C;
   }
   spread_pixels(&t, c->pixels);
 }
@@ -96,30 +131,20 @@ static void do_positions(const struct walk *s, const struct row_slice *c, struct
   }
 }
 
-/* grad_input of the block's own columns. */
+/* grad_input of the block's own columns, where all numbers are in planes. */
 static void do_grad_input(const struct walk *s, const struct row_slice *c) {
   const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const struct carafe_span owned = carafe_both(rows_seen(s), s->rows);
-  const int64_t K = a->K, r = (K - 1) / 2, top = s->row - r;
-  struct lane_sums t = {.K = K,
-                        .channels = a->C,
-                        .weights_unit = c->weights.unit,
-                        .weights_column = pitch_of(s) * c->weights.scale,
-                        .grads_unit = c->grads.unit,
-                        .grads_column = pitch_of(s) * c->grads.scale};
+  const int64_t r = (a->K - 1) / 2, top = s->row - r, plane = scratch->plane;
+  struct lane_sums t = {.K = a->K, .channels = a->C, .plane = plane, .pitch = pitch_of(s)};
   for (int64_t p = s->columns.begin * a->G; p < s->columns.end * a->G; p += VL) {
     const int64_t at = place_of(s, p), window = at + r * a->G;
-    t.grads = c->grads.at + window * c->grads.scale;
+    t.grads = scratch->grads + window;
     for (int64_t y = owned.begin, rows; y < owned.end; y += rows) {
       rows = carafe_min(owned.end - y, LANE_ROWS);
-      t.weights =
-          c->weights.at + window * c->weights.scale + (y - top) * K * CARAFE_TILE * c->weights.unit;
-      for (int64_t i = 0; i < rows; i++) {
-        const struct lane_numbers sums = row_of(s, scratch->sums, y + i);
-        t.sums[i] = sums.at + at * sums.scale;
-        t.sums_unit = sums.unit;
-      }
+      t.weights = scratch->weights + window + (y - top) * a->K * CARAFE_TILE * plane;
+      for (int64_t i = 0; i < rows; i++) t.sums[i] = row_of(s, scratch->sums, y + i).at + at;
       add_rows_of_lanes(&t, c->pixels, rows);
     }
   }

@@ -19,6 +19,17 @@ static __attribute__((noinline)) void pack_ahead(struct walk *s, int64_t done) {
   }
 }
 
+/* The weights that a tile at the same place of the next windows needs. */
+MLUOP_INLINE void prefetch_weights(const struct tile *t, int pixels) {
+  const struct carafe_args *a = t->walk->args;
+  const char *from = t->next.at + (t->window - t->walk->windows.begin) * t->next.step;
+  for (int64_t i = 0; i < a->K * a->K; i += carafe_line_elements(a)) {
+    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+      mluop_prefetch(mluop_at(from + t->next.offset[e], i, a->is_half));
+    }
+  }
+}
+
 /* The sums of a tile. Long ones are made in two levels, some rows of the windows at a time. What
    the loop over taps does not need stays in memory: the compiler would keep it in vector registers,
    where it waits behind products. */
@@ -48,7 +59,7 @@ MLUOP_INLINE void sum_vectors(struct tile *t, int pixels, int neighbours, int ve
   const int64_t step = neighbours ? pixels : 1;
   for (; t->window + step <= s->windows.end; move_tile(t, t->window + step)) {
     vf sum[PIXELS][VECTORS];
-    prefetch_lines(t->prefetch);
+    if (t->channel == 0 && t->next.at != NULL) prefetch_weights(t, pixels);
     clip_tile(t, (struct carafe_span){0, s->args->W}, neighbours);
     sum_rows(sum, t, pixels, neighbours, vectors);
     store_sums(sum, t, pixels, vectors);
@@ -76,18 +87,16 @@ static void sum_tiles(struct tile *t, enum tile_kind kind) {
   const struct walk *s = t->walk;
   const int64_t per = vectors_at_once(s->args), most = SUM_VECTORS / per * per;
   const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, most);
-  const int64_t begin = t->window, at_zero = t->at_zero;
+  const int64_t begin = t->window;
   for (int64_t cut = 0, at = 0, vectors; cut < cuts; cut++, at += vectors) {
     vectors = carafe_div_up(all - at, (cuts - cut) * per) * per;
     t->channel = at * VL;
-    t->at_zero = at_zero + t->channel;
     move_tile(t, begin);
     if (kind == ONE) sum_one(t, vectors);
     if (kind == THREE) sum_three(t, vectors);
     if (kind == FOUR) sum_four(t, vectors);
     if (kind == NEIGHBOURS) sum_neighbours(t, vectors);
   }
-  t->at_zero = at_zero;
 }
 
 /* Half weights of the windows in turn, of the block's groups, in rows as in the mask. */
@@ -114,16 +123,15 @@ static struct pixels weights_of(const struct walk *s, int64_t slice, int64_t gro
   return pixels_at(s, slice, (char *)at, pixel, (s->windows.end - s->windows.begin) * a->S * pixel);
 }
 
-/* The pixels of a slice, of one group. */
-static void sum_slice(struct walk *s, int64_t slice, int64_t group, struct prefetch *prefetch) {
+/* The pixels of a slice, of one group. next: at the next windows, or NULL. */
+static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct walk *next) {
   const struct carafe_args *a = s->args;
   const struct pixels output = pixels_in(s, slice, group, a->output, a->C);
   const struct pixels weights = weights_of(s, slice, group);
-  float *rows[CARAFE_FORWARD_K];
   struct tile t;
-  begin_tiles(&t, s, &output, &weights, rows_seen(s), s->ring, rows);
-  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->plan.channels);
-  t.prefetch = prefetch;
+  begin_tiles(&t, s, group, &output, &weights, rows_seen(s), s->ring + input_column(s, 0));
+  t.next.at = NULL;
+  if (next != NULL) t.next = pixels_in(next, slice, group, a->mask, a->K * a->K);
   t.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);
   while (t.window < s->windows.end) {
     sum_tiles(&t, tile_at(a, slice, t.window, s->windows.end));
@@ -132,13 +140,11 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, struct prefe
 
 static void sum_windows(struct walk *s) {
   const struct carafe_args *a = s->args;
-  const int64_t slices = carafe_slices(a), count = s->windows.end - s->windows.begin;
-  const int64_t tiles = a->S == 1 ? carafe_div_up(count, PIXELS) : count * slices;
-  const int64_t cuts = carafe_div_up(channels_of(s), SUM_VECTORS * VL);
-  struct prefetch prefetch = prefetch_next(s, tiles * cuts * (s->groups.end - s->groups.begin));
+  struct walk next = *s;
+  const struct walk *ahead = a->plan.prefetches && next_windows(&next) ? &next : NULL;
   if (a->is_half) pack_weights(s);
-  for (int64_t slice = 0; slice < slices; slice++) {
-    for (int64_t g = s->groups.begin; g < s->groups.end; g++) sum_slice(s, slice, g, &prefetch);
+  for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
+    for (int64_t g = s->groups.begin; g < s->groups.end; g++) sum_slice(s, slice, g, ahead);
   }
 }
 

@@ -7,18 +7,11 @@
 /* small_channels: the forward where groups have few channels. The weights of a vector of positions
    are transposed, its sums made in registers, and transposed again when they are stored. */
 
-/* Of 32 registers, 4 x 4 hold sums; of 16, 4 x 2. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { SUM_CHANNELS = 4 };
-#else
-enum { SUM_CHANNELS = 2 };
-#endif
-
 /* `count` channels from number `channel` on, of some taps: added to what the taps before made. */
 MLUOP_INLINE void sum_channels(const struct lane_windows *t, int64_t channel,
                                struct carafe_span taps, int pixels, int count) {
   const int64_t unit = t->input_unit;
-  vf sum[CARAFE_TILE][SUM_CHANNELS];
+  vf sum[CARAFE_TILE][LANE_CHANNELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     MLUOP_UNROLL for (int c = 0; c < count; c++) sum[e][c] = vf_set(0.0f);
   }
@@ -26,7 +19,7 @@ MLUOP_INLINE void sum_channels(const struct lane_windows *t, int64_t channel,
               *weights = t->taps + taps.begin * CARAFE_TILE * VL;
   for (int64_t tap = taps.begin; tap < taps.end; tap++, weights += CARAFE_TILE * VL) {
     const float *x = input + t->place[tap];
-    vf seen[SUM_CHANNELS];
+    vf seen[LANE_CHANNELS];
     MLUOP_UNROLL for (int c = 0; c < count; c++) seen[c] = vf_opaque(vf_load(x + c * unit));
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       const vf w = vf_opaque(vf_load(weights + e * VL));
@@ -48,10 +41,10 @@ MLUOP_INLINE void sum_taps(const struct lane_windows *t, int pixels) {
   for (int64_t tap = t->span.begin; tap < t->span.end; tap += CARAFE_SUM_LENGTH) {
     const struct carafe_span taps = {tap, carafe_min(tap + CARAFE_SUM_LENGTH, t->span.end)};
     int64_t c = 0;
-    for (; c + SUM_CHANNELS <= t->channels; c += SUM_CHANNELS) {
-      sum_channels(t, c, taps, pixels, SUM_CHANNELS);
+    for (; c + LANE_CHANNELS <= t->channels; c += LANE_CHANNELS) {
+      sum_channels(t, c, taps, pixels, LANE_CHANNELS);
     }
-    if (SUM_CHANNELS > 2 && t->channels - c >= 2) {
+    if (LANE_CHANNELS > 2 && t->channels - c >= 2) {
       sum_channels(t, c, taps, pixels, 2);
       c += 2;
     }

@@ -48,12 +48,10 @@ static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const st
                           const struct pixels *weights) {
   const struct carafe_rings *rings = s->scratch;
   const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, GRAD_VECTORS);
-  float *rows[CARAFE_BACKWARD_K];
   struct tile t;
-  begin_tiles(&t, s, grads, weights, carafe_both(rows_seen(s), s->rows), rings->sums, rows);
+  begin_tiles(&t, s, group, grads, weights, carafe_both(rows_seen(s), s->rows),
+              sums_row(s, rings->sums, 0));
   enum tile_kind kind;
-  t.at_zero = sums_row(s, rings->sums, 0) - rings->sums +
-              (group - s->groups.begin) * carafe_padded(s->args->plan.channels);
   for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
     vectors = carafe_div_up(all - begin, cuts - cut);
     for (move_tile(&t, s->windows.begin); t.window < s->windows.end;
@@ -62,7 +60,7 @@ static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const st
       clip_tile(&t, s->columns, kind == NEIGHBOURS);
       add_pixels(&t, vectors, kind);
     }
-    t.at_zero += vectors * VL;
+    t.channel += vectors * VL;
     t.values.at += vectors * VL * (int64_t)sizeof(float);
   }
 }

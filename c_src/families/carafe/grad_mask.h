@@ -7,14 +7,8 @@
    one serves all of the other. A lane of a sum takes every VL-th channel, whatever else is computed
    beside it. */
 
+#include "families/carafe/prefetch.h"
 #include "families/carafe/tile.h"
-
-/* Of 32 registers, 4 x 5 hold sums; of 16, 4 x 3. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { MOST_TAPS = 5 };
-#else
-enum { MOST_TAPS = 3 };
-#endif
 
 /* One vector of channels. Tap t of pixel e is at x[t], of neighbours at x[t + e]. */
 MLUOP_INLINE void add_products(vf sum[PIXELS][MOST_TAPS], const float *const *grad,
@@ -113,15 +107,12 @@ static void dot_pixels(const struct tile *t, struct prefetch *prefetch, enum til
 static void do_grad_mask(struct walk *s, int64_t slice, int64_t group, struct carafe_span own,
                          const struct pixels *grads, const struct pixels *results,
                          struct prefetch *prefetch) {
-  const struct carafe_args *a = s->args;
-  float *rows[CARAFE_BACKWARD_K];
   struct tile t;
-  begin_tiles(&t, s, grads, results, rows_seen(s), s->ring, rows);
+  begin_tiles(&t, s, group, grads, results, rows_seen(s), s->ring + input_column(s, 0));
   enum tile_kind kind;
-  t.at_zero = input_column(s, 0) + (group - s->groups.begin) * carafe_padded(a->plan.channels);
   for (move_tile(&t, own.begin); t.window < own.end; move_tile(&t, t.window + tile_step(kind))) {
-    kind = tile_at(a, slice, t.window, own.end);
-    clip_tile(&t, (struct carafe_span){0, a->W}, kind == NEIGHBOURS);
+    kind = tile_at(s->args, slice, t.window, own.end);
+    clip_tile(&t, (struct carafe_span){0, s->args->W}, kind == NEIGHBOURS);
     dot_pixels(&t, prefetch, kind);
   }
 }

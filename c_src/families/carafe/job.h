@@ -18,7 +18,8 @@ struct carafe_plan {
   int64_t channels;              /* of each of its groups that are done together */
   int64_t windows;               /* of a row that are done together */
   int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
-  int large;        /* the tensors exceed the caches */
+  int prefetches;   /* the tensors fill half of the caches: memory is prefetched */
+  int streams;      /* they exceed the caches: forward: the output goes past them */
 };
 
 /* A call. Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask
@@ -65,7 +66,7 @@ static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t carafe_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t carafe_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t carafe_padded(int64_t channels) {
-  return carafe_div_up(channels, CARAFE_PAD) * CARAFE_PAD;
+  return (channels + CARAFE_PAD - 1) / CARAFE_PAD * CARAFE_PAD;
 }
 
 static inline struct carafe_span carafe_both(struct carafe_span a, struct carafe_span b) {

@@ -19,83 +19,67 @@ struct runs {
   int is_half;
 };
 
-/* `count` runs, `length` elements of them from `begin` on: VL or less. */
-MLUOP_INLINE void take_square(float *to, int64_t step, const struct runs *b, int64_t begin,
-                              int64_t count, int64_t length, int is_half) {
-  const int64_t from = b->from + begin, run = b->length, ahead = b->next * b->length;
-  const int64_t *lane = b->lane;
-  vf rows[VL];
-  MLUOP_UNROLL for (int l = 0; l < VL; l++) {
-    const int64_t at = mluop_opaque(from + lane[l] * run);
-    mluop_prefetch(mluop_at(b->tensor, at + ahead, is_half));
-    rows[l] = l >= count     ? vf_set(0.0f)
-              : length == VL ? vf_load_as(b->tensor, at, is_half)
-                             : vf_load_part_as(b->tensor, at, length, is_half);
-  }
-  vf_transpose(rows);
-  to += begin * step;
-  MLUOP_UNROLL for (int i = 0; i < VL; i++) {
-    if (i < length) vf_store(to, rows[i]);
-    to = mluop_opaque_pointer(to + step);
-  }
-}
+/* Vectors are made of runs, or runs of vectors. */
+enum lanes_way { LANES_TAKE, LANES_PUT };
 
-MLUOP_INLINE void put_square(const struct runs *b, const float *from, int64_t step, int64_t begin,
-                             int64_t count, int64_t length, int is_half) {
-  const int64_t to = b->from + begin, run = b->length, ahead = b->next * b->length;
-  const int64_t *lane = b->lane;
+/* `length` elements of each run from `begin` on: VL or less. */
+MLUOP_INLINE void move_square(const struct runs *b, float *vectors, int64_t step, int64_t begin,
+                              int64_t length, enum lanes_way way) {
+  const int64_t from = b->from + begin, run = b->length, ahead = b->next * b->length;
+  const int64_t count = b->count, *lane = b->lane;
+  const int put = way == LANES_PUT, is_half = b->is_half;
   vf rows[VL];
-  from += begin * step;
-  MLUOP_UNROLL for (int i = 0; i < VL; i++) {
-    rows[i] = i < length ? vf_load(from) : vf_set(0.0f);
-    from = mluop_opaque_pointer(from + step);
+  float *at = vectors + begin * step;
+  MLUOP_UNROLL for (int i = 0; i < VL && put; i++) {
+    rows[i] = i < length ? vf_load(at) : vf_set(0.0f);
+    at = mluop_opaque_pointer(at + step);
   }
-  vf_transpose(rows);
+  if (put) vf_transpose(rows);
   MLUOP_UNROLL for (int l = 0; l < VL; l++) {
-    if (l >= count) continue;
-    const int64_t at = mluop_opaque(to + lane[l] * run);
-    mluop_prefetch(mluop_at(b->tensor, at + ahead, is_half));
-    if (length == VL) {
-      vf_store_as(b->tensor, at, rows[l], is_half);
+    if (put && l >= count) continue;
+    const int64_t element = mluop_opaque(from + lane[l] * run);
+    mluop_prefetch(mluop_at(b->tensor, element + ahead, is_half));
+    if (!put) {
+      rows[l] = l >= count     ? vf_set(0.0f)
+                : length == VL ? vf_load_as(b->tensor, element, is_half)
+                               : vf_load_part_as(b->tensor, element, length, is_half);
+    } else if (length == VL) {
+      vf_store_as(b->tensor, element, rows[l], is_half);
     } else {
-      vf_store_part_as(b->tensor, at, rows[l], length, is_half);
+      vf_store_part_as(b->tensor, element, rows[l], length, is_half);
     }
   }
+  if (put) return;
+  vf_transpose(rows);
+  MLUOP_UNROLL for (int i = 0; i < VL; i++) {
+    if (i < length) vf_store(at, rows[i]);
+    at = mluop_opaque_pointer(at + step);
+  }
 }
 
-/* Runs of one element that are neighbours are a vector as they are. */
-static inline int are_vector(const struct runs *b) {
-  return b->length == 1 && b->neighbours && b->count == VL;
+/* Vector i, at vectors[i * step], has elements i. What is less than a square at the end is done as
+   one that ends there: some elements twice. Runs of one element that are neighbours are a vector
+   as they are. */
+MLUOP_INLINE void move_lanes(const struct runs *b, float *vectors, int64_t step,
+                             enum lanes_way way) {
+  const int64_t length = carafe_min(VL, b->length), first = b->from + b->lane[0];
+  if (b->length == 1 && b->neighbours && b->count == VL) {
+    mluop_prefetch(mluop_at(b->tensor, first + b->next, b->is_half));
+    if (way == LANES_TAKE) vf_store(vectors, vf_load_as(b->tensor, first, b->is_half));
+    if (way == LANES_PUT) vf_store_as(b->tensor, first, vf_load(vectors), b->is_half);
+    return;
+  }
+  for (int64_t i = 0; i < b->length; i += VL) {
+    move_square(b, vectors, step, carafe_max(0, carafe_min(i, b->length - VL)), length, way);
+  }
 }
 
-/* What is less than a square at the end is done as one that ends there: some elements twice. */
-static inline int64_t square_at(const struct runs *b, int64_t i) {
-  return carafe_max(0, carafe_min(i, b->length - VL));
-}
-
-/* Vector i, of elements i, goes to to[i * step], and comes from from[i * step]. */
 static inline void lanes_take(float *to, int64_t step, const struct runs *b) {
-  if (are_vector(b)) {
-    mluop_prefetch(mluop_at(b->tensor, b->from + b->lane[0] + b->next, b->is_half));
-    vf_store(to, vf_load_as(b->tensor, b->from + b->lane[0], b->is_half));
-    return;
-  }
-  const int64_t length = carafe_min(VL, b->length);
-  for (int64_t i = 0; i < b->length; i += VL) {
-    take_square(to, step, b, square_at(b, i), b->count, length, b->is_half);
-  }
+  move_lanes(b, to, step, LANES_TAKE);
 }
 
-static inline void lanes_put(const struct runs *b, const float *from, int64_t step) {
-  if (are_vector(b)) {
-    mluop_prefetch(mluop_at(b->tensor, b->from + b->lane[0] + b->next, b->is_half));
-    vf_store_as(b->tensor, b->from + b->lane[0], vf_load(from), b->is_half);
-    return;
-  }
-  const int64_t length = carafe_min(VL, b->length);
-  for (int64_t i = 0; i < b->length; i += VL) {
-    put_square(b, from, step, square_at(b, i), b->count, length, b->is_half);
-  }
+static inline void lanes_put(const struct runs *b, float *from, int64_t step) {
+  move_lanes(b, from, step, LANES_PUT);
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_LANES_H_ */

@@ -44,16 +44,18 @@ static inline int64_t map_element(const struct walk *s, int64_t y, int64_t x) {
   return (((s->n * a->H + y) * a->W + x) * a->G + s->groups.begin) * a->C;
 }
 
-/* The channels in turn of a group, whose first element is `from`. Those of the pixel below, which
-   come a row later, are prefetched. */
+enum { PIXELS_AHEAD = 6 };
+
+/* The channels in turn of a group, whose first element is `from`. Those of a pixel that comes soon
+   are prefetched. */
 static inline void pack_group(float *to, const struct walk *s, int64_t from) {
   const struct carafe_args *a = s->args;
   const int64_t rotation = carafe_max(0, a->plan.rotation), count = channels_of(s);
   int64_t done = 0;
-  if (a->plan.large && s->packed_row + 1 < a->H) {
-    const int64_t below = from + s->channel + a->W * a->G * a->C;
+  if (a->plan.prefetches && s->packed_row + 1 < a->H) {
+    const int64_t ahead = from + s->channel + PIXELS_AHEAD * a->G * a->C;
     for (int64_t i = 0; i < count; i += carafe_line_elements(a)) {
-      mluop_prefetch(mluop_at(a->input, below + i, a->is_half));
+      mluop_prefetch(mluop_at(a->input, ahead + i, a->is_half));
     }
   }
   if (rotation > 0 && s->channel == 0) {

@@ -7,7 +7,7 @@
 #include "core/internal.h"
 #include "families/carafe/job.h"
 
-/* Expects shape, tensors and `large` in `args`, and sets the rest of the plan and the job. */
+/* Expects shape, tensors, `prefetches` and `streams` in `args`; sets its plan and the job. */
 void mluop_carafe_plan(mluOpHandle_t handle, struct carafe_args *args, struct mluop_job *job);
 
 #endif /* MLUOP_FAMILIES_CARAFE_PLAN_H_ */

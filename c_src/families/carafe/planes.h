@@ -11,6 +11,14 @@
 #include "families/carafe/small_channels.h"
 #include "families/carafe/walk.h"
 
+/* Of 32 registers, 4 x 5 hold sums of taps, and 4 x 4 or 5 x 4 those of channels; of 16, 4 x 3, and
+   4 x 2 or 5 x 2. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { LANE_TAPS = 5, LANE_CHANNELS = 4 };
+#else
+enum { LANE_TAPS = 3, LANE_CHANNELS = 2 };
+#endif
+
 /* Numbers of positions: number u of the position `at` is at->at[u * unit + at * scale]. Each has a
    plane, unless a column has whole vectors of groups: then those of a vector stand together. */
 struct lane_numbers {
@@ -74,8 +82,7 @@ static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t
 }
 
 static int64_t map_run(const struct walk *s, int64_t y) {
-  const struct carafe_args *a = s->args;
-  return (s->n * a->H + y) * a->W * a->G + s->groups.begin;
+  return (s->n * s->args->H + y) * s->args->W * s->args->G + s->groups.begin;
 }
 
 /* Beside the map, windows, weights and gradients are 0. */

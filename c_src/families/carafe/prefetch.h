@@ -2,8 +2,8 @@
 #ifndef MLUOP_FAMILIES_CARAFE_PREFETCH_H_
 #define MLUOP_FAMILIES_CARAFE_PREFETCH_H_
 
-/* Memory that will be needed is prefetched a few lines at a time, between products: all at once
-   would hold up the loads in between, and what the CPU foresees by itself comes too late. */
+/* Memory that the backward will need is prefetched a few lines at a time, between products: all at
+   once would hold up the loads in between, and what the CPU foresees by itself comes too late. */
 
 #include <stddef.h>
 
@@ -38,12 +38,9 @@ static __attribute__((noinline)) int prefetch_next_run(struct prefetch *p) {
 }
 
 static inline void prefetch_lines(struct prefetch *p) {
-  for (int64_t lines = p->at_once; lines > 0;) {
+  for (int64_t i = 0; i < p->at_once; i++, p->at += PREFETCH_LINE) {
     if (p->at >= p->end && !prefetch_next_run(p)) return;
-    const int64_t run = carafe_min(lines, carafe_div_up(p->end - p->at, PREFETCH_LINE));
-    for (int64_t i = 0; i < run; i++) mluop_prefetch(p->at + i * PREFETCH_LINE);
-    p->at += run * PREFETCH_LINE;
-    lines -= run;
+    mluop_prefetch(p->at);
   }
 }
 
@@ -72,9 +69,8 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
   const struct carafe_span own = carafe_both(s->windows, s->columns);
   struct walk next = *s;
   struct prefetch p = {.areas = 0};
-  if (!a->plan.large) return p;
-  const int is_backward = a->output == NULL;
-  if (is_backward && own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
+  if (!a->plan.prefetches) return p;
+  if (own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
     prefetch_pixels(&p, s, args->grad_input, a->C, (s->n * a->H + above) * a->W + own.begin,
                     own.end - own.begin, 1);
   }
@@ -82,9 +78,8 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
     const int64_t count = (next.windows.end - next.windows.begin) * a->S;
     const int64_t pixel = first_pixel(s, next.row, next.windows.begin);
     prefetch_pixels(&p, s, a->mask, taps, pixel, count, a->S);
-    if (is_backward) prefetch_pixels(&p, s, args->grad_output, a->C, pixel, count, a->S);
-    if (is_backward && is_own_row(&next))
-      prefetch_pixels(&p, s, args->grad_mask, taps, pixel, count, a->S);
+    prefetch_pixels(&p, s, args->grad_output, a->C, pixel, count, a->S);
+    if (is_own_row(&next)) prefetch_pixels(&p, s, args->grad_mask, taps, pixel, count, a->S);
   }
   p.at_once = carafe_div_up(p.lines, carafe_max(1, times));
   return p;

@@ -21,11 +21,9 @@ MLUOP_INLINE int64_t words_of(const struct carafe_args *a, int64_t elements) {
   return a->is_half ? elements / 2 : elements;
 }
 
-static inline int in_lines(const struct carafe_args *a) { return a->plan.rotation >= 0; }
-
 /* Vectors of sums that make one of words. */
 static inline int64_t vectors_at_once(const struct carafe_args *a) {
-  return in_lines(a) && a->is_half ? 2 : 1;
+  return a->plan.rotation >= 0 && a->is_half ? 2 : 1;
 }
 
 /* Whole vectors of words. */
@@ -45,7 +43,7 @@ MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct tile *t, i
   const int64_t rotation = words_of(a, a->plan.rotation), end = words_of(a, a->C);
   const int64_t write_ahead = (a->S == 1 ? PIXELS : a->S) * a->G * end; /* of split lines */
   const int64_t begin = words_of(a, channel) - rotation;
-  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = a->plan.large;
+  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = a->plan.streams;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     float *to = pixel_at(&t->values, e) + begin;
     if (VL > 4 && rotation > 0 && channel == 0) {
@@ -98,7 +96,7 @@ MLUOP_INLINE void store_sums(vf sum[PIXELS][VECTORS], const struct tile *t, int 
   const struct walk *s = t->walk;
   const int64_t channel = s->channel + t->channel;
   const int64_t part = channels_of(s) - t->channel - (vectors - 1) * VL; /* of the last vector */
-  if (in_lines(s->args)) {
+  if (s->args->plan.rotation >= 0) {
     store_lines(sum, t, channel, pixels, vectors);
   } else if (s->args->is_half) {
     store_vectors(sum, t, channel, part, 1, pixels, vectors);

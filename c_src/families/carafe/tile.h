@@ -12,16 +12,15 @@
    are clipped to the map before: no tap outside is touched, and none costs a branch. */
 
 #include "families/carafe/pack.h"
-#include "families/carafe/prefetch.h"
 
-/* Of 32 registers, 4 x 4 hold sums, or 4 x 6 gradients; of 16, 4 x 3, or 4 x 2 where products need
-   one as well. */
+/* Of 32 registers, 4 x 4 hold sums, 4 x 6 gradients, or 4 x 5 dot products; of 16, 4 x 3, or 4 x 2
+   where products need one as well. */
 #if defined(__AVX512F__) || defined(__aarch64__)
-enum { SUM_VECTORS = 4, GRAD_VECTORS = 6 };
+enum { SUM_VECTORS = 4, GRAD_VECTORS = 6, MOST_TAPS = 5 };
 #elif defined(__AVX2__)
-enum { SUM_VECTORS = 3, GRAD_VECTORS = 3 };
+enum { SUM_VECTORS = 3, GRAD_VECTORS = 3, MOST_TAPS = 3 };
 #else
-enum { SUM_VECTORS = 2, GRAD_VECTORS = 2 };
+enum { SUM_VECTORS = 2, GRAD_VECTORS = 2, MOST_TAPS = 3 };
 #endif
 enum { PIXELS = CARAFE_TILE, VECTORS = GRAD_VECTORS };
 
@@ -30,19 +29,19 @@ enum tile_kind { ONE, THREE, FOUR, NEIGHBOURS };
 
 struct tile {
   struct walk *walk;
-  struct prefetch *prefetch; /* forward: between tiles */
-  struct pixels values;      /* output, or packed gradients */
-  struct pixels taps;        /* weights or grad_mask, from the first row on */
-  float *const *rows;        /* of a ring, under the windows */
+  struct pixels values; /* output, or packed gradients */
+  struct pixels next;   /* forward: of the next windows, in the mask; at: NULL if there are none */
+  struct pixels taps;   /* weights or grad_mask, from the first row on */
   int64_t row_count, rows_at_once;
-  int64_t at_zero, column; /* floats from a row to column 0 of the map, and to the next one */
-  int64_t channel;         /* forward: of those in turn, the first one of the tile */
+  int64_t column;  /* floats from a column of a ring to the next one */
+  int64_t channel; /* of those in turn, the first one of the tile */
   /* The tile in turn: */
-  int64_t window;          /* of its first pixel */
-  struct carafe_span used; /* columns in use, from the first pixel's first tap on */
-  int64_t count, skip;     /* all pixels see `count`; `skip` weights of a row belong to none */
-  struct carafe_span now;  /* rows that are done at once */
+  int64_t window;                          /* of its first pixel */
+  struct carafe_span used;                 /* columns in use, from the first pixel's first tap on */
+  struct carafe_span now;                  /* rows that are done at once */
   float totals[PIXELS * SUM_VECTORS * VL]; /* forward: of the rows before */
+  /* All tiles: rows of a ring under the windows: their group, in column 0 of the map. */
+  float *rows[CARAFE_BACKWARD_K];
 };
 
 /* What pixel e of the tile in turn has. */
@@ -60,22 +59,22 @@ static enum tile_kind tile_at(const struct carafe_args *a, int64_t slice, int64_
 /* From a tile to the next one, in windows. */
 MLUOP_INLINE int64_t tile_step(enum tile_kind kind) { return kind == NEIGHBOURS ? PIXELS : 1; }
 
-/* At the first window in turn, for some rows of a ring under it. rows_of: room for them. */
-static void begin_tiles(struct tile *t, struct walk *s, const struct pixels *values,
-                        const struct pixels *taps, struct carafe_span rows, float *ring,
-                        float **rows_of) {
+/* At the first window in turn, for some rows under it. column_0: of the map, in row 0 of a ring. */
+static void begin_tiles(struct tile *t, struct walk *s, int64_t group, const struct pixels *values,
+                        const struct pixels *taps, struct carafe_span rows, float *column_0) {
   const struct carafe_args *a = s->args;
+  float *of_group = column_0 + (group - s->groups.begin) * carafe_padded(a->plan.channels);
   const int64_t skipped = rows.begin - s->row + (a->K - 1) / 2;
   t->walk = s;
   t->values = *values;
   t->taps = *taps;
-  t->rows = rows_of;
   t->row_count = rows.end - rows.begin;
   t->column = carafe_column_floats(a);
+  t->channel = 0;
   t->window = s->windows.begin;
   t->now = (struct carafe_span){0, t->row_count};
   t->taps.at += skipped * a->K * (int64_t)sizeof(float);
-  for (int64_t y = rows.begin; y < rows.end; y++) *rows_of++ = row_of_ring(a, ring, y);
+  for (int64_t y = 0; y < t->row_count; y++) t->rows[y] = row_of_ring(a, of_group, rows.begin + y);
 }
 
 /* To another window. */
@@ -93,13 +92,11 @@ MLUOP_INLINE void clip_tile(struct tile *t, struct carafe_span columns, int neig
   const int64_t begin = mluop_opaque(carafe_max(0, columns.begin - first));
   const int64_t end = mluop_opaque(carafe_min(K + last, columns.end - first));
   t->used = (struct carafe_span){begin, end};
-  t->count = mluop_opaque(carafe_min(end, K)) - mluop_opaque(carafe_max(begin, last));
-  t->skip = K - (end - begin);
 }
 
 /* Floats from a row to the first column in use. */
 MLUOP_INLINE int64_t first_column(const struct tile *t) {
-  return t->at_zero + (t->window - t->walk->args->K / 2 + t->used.begin) * t->column;
+  return t->channel + (t->window - t->walk->args->K / 2 + t->used.begin) * t->column;
 }
 
 /* What one packed pixel adds to the pixels first..last of a tile, or these to it. */
@@ -128,27 +125,30 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     w[e] = mluop_opaque_pointer(pixel_at(&t->taps, e) - (neighbours ? e : 0));
   }
-  int64_t tap = t->now.begin * t->walk->args->K + t->used.begin;
+  const int64_t K = t->walk->args->K, begin = t->used.begin, end = t->used.end;
+  const int64_t seen_by_all = mluop_opaque(carafe_min(end, K) - carafe_max(begin, last));
+  const int64_t skip = mluop_opaque(K - (end - begin));
+  int64_t tap = t->now.begin * K + begin;
   for (int64_t y = t->now.begin; y < t->now.end; y = mluop_opaque(y + 1)) {
     mluop_compiler_barrier();
     float *x = t->rows[y] + at;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (t->used.begin > u || t->used.end <= u) continue;
+      if (begin > u || end <= u) continue;
       add_tap(tile, x, w, tap, 0, u, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    for (const int64_t row_end = tap + t->count; tap < row_end; tap++) {
+    for (const int64_t row_end = tap + seen_by_all; tap < row_end; tap++) {
       add_tap(tile, x, w, tap, 0, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (t->used.end - t->walk->args->K <= u || t->used.begin > u + t->walk->args->K) continue;
+      if (end - K <= u || begin > u + K) continue;
       add_tap(tile, x, w, tap, u + 1, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    tap += t->skip;
+    tap += skip;
     MLUOP_UNROLL for (int v = 0; v < vectors && !backward; v++) mluop_prefetch(x + v * VL);
   }
 }

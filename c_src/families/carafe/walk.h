@@ -43,26 +43,23 @@ static inline int is_own_row(const struct walk *s) {
   return s->row >= s->rows.begin && s->row < s->rows.end;
 }
 
-/* Rows and columns of the windows that contribute to the block. */
-static inline struct carafe_span centre_rows(const struct walk *s) {
+/* Rows or columns of the windows that contribute to the block, of a map that has `extent`. */
+static inline struct carafe_span centres_of(const struct walk *s, struct carafe_span own,
+                                            int64_t extent) {
   const int64_t beside = s->args->output == NULL ? (s->args->K - 1) / 2 : 0;
-  return carafe_both((struct carafe_span){0, s->args->H},
-                     (struct carafe_span){s->rows.begin - beside, s->rows.end + beside});
-}
-
-static inline struct carafe_span centre_columns(const struct walk *s) {
-  const int64_t beside = s->args->output == NULL ? (s->args->K - 1) / 2 : 0;
-  return carafe_both((struct carafe_span){0, s->args->W},
-                     (struct carafe_span){s->columns.begin - beside, s->columns.end + beside});
+  return carafe_both((struct carafe_span){0, extent},
+                     (struct carafe_span){own.begin - beside, own.end + beside});
 }
 
 /* Whether the windows in turn are the last of their row. */
-static inline int ends_row(const struct walk *s) { return s->windows.end == centre_columns(s).end; }
+static inline int ends_row(const struct walk *s) {
+  return s->windows.end == centres_of(s, s->columns, s->args->W).end;
+}
 
 /* Rows of the block to which the windows in turn are the last that contribute. */
 static inline struct carafe_span rows_complete(const struct walk *s) {
   const int64_t above = s->row - (s->args->K - 1) / 2;
-  const int is_last = s->row + 1 == centre_rows(s).end;
+  const int is_last = s->row + 1 == centres_of(s, s->rows, s->args->H).end;
   if (!ends_row(s)) return (struct carafe_span){0, 0};
   return carafe_both(s->rows, (struct carafe_span){above, is_last ? s->rows.end : above + 1});
 }
@@ -90,8 +87,8 @@ static inline struct walk next_block(const struct carafe_args *a, int64_t *begin
   s.columns.end = carafe_min(a->W, s.columns.begin + a->plan.columns);
   s.rows.begin = band % down * a->plan.rows + *begin % a->plan.rows;
   s.rows.end = carafe_min(a->H, s.rows.begin + stop - *begin);
-  s.row = s.rows.begin < s.rows.end ? centre_rows(&s).begin - 1 : a->H;
-  s.windows.end = centre_columns(&s).end;
+  s.row = s.rows.begin < s.rows.end ? centres_of(&s, s.rows, a->H).begin - 1 : a->H;
+  s.windows.end = centres_of(&s, s.columns, a->W).end;
   s.packed_row = carafe_window(s.rows.begin, a->K, a->H).begin;
   s.packed_column = columns_seen(&s).begin;
   *begin = stop;
@@ -100,14 +97,14 @@ static inline struct walk next_block(const struct carafe_args *a, int64_t *begin
 
 /* Moves on. Returns 0 after the last windows of the block. */
 static inline int next_windows(struct walk *s) {
-  const struct carafe_span centres = centre_columns(s);
+  const struct carafe_span centres = centres_of(s, s->columns, s->args->W);
   if (s->windows.end == centres.end) {
     s->windows.end = centres.begin;
     s->row++;
   }
   s->windows.begin = s->windows.end;
   s->windows.end = carafe_min(s->windows.begin + s->args->plan.windows, centres.end);
-  return s->row < centre_rows(s).end;
+  return s->row < centres_of(s, s->rows, s->args->H).end;
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_WALK_H_ */
