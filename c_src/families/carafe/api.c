@@ -96,8 +96,7 @@ mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, cons
   return status;
 }
 
-/* `args` has the tensors. */
-static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args) {
+mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args *args) {
   struct mluop_job job = {.kernel = NULL};
   args->N = mluop_extent(call, 'N');
   args->H = mluop_extent(call, 'H');
@@ -131,7 +130,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
   struct carafe_args args = {.input = input, .mask = mask, .output = output};
-  return run(&call, &args);
+  return mluop_carafe_run(&call, &args);
 }
 
 mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -157,5 +156,5 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_output = grad_output,
                                       .grad_input = grad_input,
                                       .grad_mask = grad_mask};
-  return run(&call, &args.both);
+  return mluop_carafe_run(&call, &args.both);
 }

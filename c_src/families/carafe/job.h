@@ -21,6 +21,8 @@ struct carafe_plan {
   int large;        /* the tensors exceed the caches */
 };
 
+struct layout_args;
+
 /* A call. Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask
    is [N, S*H, S*W, G, K, K]. Output pixel (p, q) has the K x K window of the input around
    (p / S, q / S). */
@@ -28,7 +30,8 @@ struct carafe_args {
   int64_t N, H, W, C, G, K, S;
   int is_half;
   const void *input, *mask;
-  void *output; /* of the backward: NULL */
+  void *output;               /* of the backward: NULL */
+  struct layout_args *planes; /* NULL, or how the output becomes NCHW: nchw.h */
   struct carafe_plan plan;
 };
 
