@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls.h"
 
+#include "mlu_op_cpu.h"
+
 static mluOpStatus_t create(void **object) {
   mluOpCarafeDescriptor_t made = NULL;
   const mluOpStatus_t status = mluOpCreateCarafeDescriptor(&made);

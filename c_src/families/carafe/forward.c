@@ -155,7 +155,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     while (next_windows(&s)) {
       for (; s.packed_row < rows_seen(&s).end; count_pixel(&s)) pack_pixel(&s);
       sum_windows(&s);
-      if (args->planes != NULL) put_into_planes(&s);
+      if (args->plan.planes != NULL) put_into_planes(&s);
     }
   }
   vf_stream_end();

@@ -42,8 +42,8 @@ static inline float *carafe_lay_out_forward(struct mluop_arena *arena, const str
   const int64_t pixels = a->plan.windows * a->S * a->S, taps = a->plan.groups * a->K * a->K;
   float *ring = mluop_take(arena, carafe_ring_floats(a), sizeof(float));
   *weights = mluop_take(arena, a->is_half ? pixels * taps : 0, sizeof(float));
-  *output =
-      mluop_take(arena, a->planes != NULL ? pixels * carafe_pixel_floats(a) : 0, sizeof(float));
+  *output = mluop_take(arena, a->plan.planes != NULL ? pixels * carafe_pixel_floats(a) : 0,
+                       sizeof(float));
   return ring;
 }
 

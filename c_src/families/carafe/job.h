@@ -10,6 +10,8 @@ struct carafe_span {
   int64_t begin, end;
 };
 
+struct layout_args;
+
 /* How the work of a call is cut. An item is a row of a block: of some columns and rows of the map,
    for some whole groups, or (forward) a part of one. Items of a block follow each other: what is in
    the caches for one serves the next. */
@@ -19,9 +21,8 @@ struct carafe_plan {
   int64_t windows;               /* of a row that are done together */
   int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
   int large;        /* the tensors exceed the caches */
+  struct layout_args *planes; /* forward: NULL, or how the output becomes NCHW: nchw.h */
 };
-
-struct layout_args;
 
 /* A call. Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask
    is [N, S*H, S*W, G, K, K]. Output pixel (p, q) has the K x K window of the input around
@@ -30,8 +31,7 @@ struct carafe_args {
   int64_t N, H, W, C, G, K, S;
   int is_half;
   const void *input, *mask;
-  void *output;               /* of the backward: NULL */
-  struct layout_args *planes; /* NULL, or how the output becomes NCHW: nchw.h */
+  void *output; /* of the backward: NULL */
   struct carafe_plan plan;
 };
 

@@ -12,10 +12,10 @@
    store.h counts from the first one of a group on. */
 static struct pixels output_of(const struct walk *s, int64_t slice, int64_t group) {
   const struct carafe_args *a = s->args;
-  if (a->planes == NULL) return pixels_in(s, slice, group, a->output, a->C);
+  if (a->plan.planes == NULL) return pixels_in(s, slice, group, a->output, a->C);
   const int64_t first = (group - s->groups.begin) * a->C - s->channel;
-  const int64_t pixel = a->planes->from.pitch;
-  char *at = (char *)((uintptr_t)s->output + (uintptr_t)(first * a->planes->size));
+  const int64_t pixel = a->plan.planes->from.pitch;
+  char *at = (char *)((uintptr_t)s->output + (uintptr_t)(first * a->plan.planes->size));
   return pixels_at(s, slice, at, pixel, (s->windows.end - s->windows.begin) * a->S * pixel);
 }
 
@@ -25,7 +25,7 @@ static void put_into_planes(const struct walk *s) {
   const int64_t pixels = (s->windows.end - s->windows.begin) * a->S, row = a->S * a->W;
   const int64_t rows = pixels == row ? a->S : 1, channel = s->groups.begin * a->C + s->channel;
   const int64_t at = first_pixel(s, s->row, s->windows.begin) - s->n * a->H * a->S * row;
-  struct layout_args part = *a->planes;
+  struct layout_args part = *a->plan.planes;
   part.input = (const char *)s->output;
   part.output = (char *)a->output + at * part.size;
   part.output += (s->n * a->G * a->C + channel) * part.to.pitch;

@@ -59,6 +59,7 @@ mluOpStatus_t mluOpCpuCarafeForwardNchw(mluOpHandle_t handle,
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, nchw_rules, &status)) return status;
   struct layout_args planes = {.size = 0};
-  struct carafe_args args = {.input = input, .mask = mask, .output = output, .planes = &planes};
+  struct carafe_args args = {
+      .input = input, .mask = mask, .output = output, .plan.planes = &planes};
   return mluop_carafe_run(&call, &args);
 }

@@ -72,7 +72,7 @@ static int64_t forward_windows(const struct carafe_args *a) {
 static int64_t rotation_of(const struct carafe_args *a, mluOpHandle_t machine) {
   const int rotates = machine->vector_floats > 4;
   const uintptr_t line = sizeof(float) * (uintptr_t)(rotates ? CARAFE_PAD : machine->vector_floats);
-  const uintptr_t off = a->planes != NULL ? 0 : (uintptr_t)a->output % line;
+  const uintptr_t off = a->plan.planes != NULL ? 0 : (uintptr_t)a->output % line;
   if (off % (rotates ? sizeof(float) : line) != 0) return -1;
   if (a->C % carafe_line_elements(a) != 0) return -1;
   if (a->is_half && machine->vector_floats < CARAFE_PAD) return -1;
@@ -84,7 +84,7 @@ static int64_t rotation_of(const struct carafe_args *a, mluOpHandle_t machine) {
 static int64_t most_channels(const struct carafe_args *a, int64_t most) {
   const int64_t row = mluop_max((a->W + a->K - 1) * carafe_slots(a), a->W * a->S * a->S);
   const int64_t fit = RING_BYTES / (row * (int64_t)sizeof(float)) - 2 * CARAFE_PAD;
-  if (a->planes == NULL) return most;
+  if (a->plan.planes == NULL) return most;
   return mluop_min(most, mluop_max(fit / FEW_CHANNELS, 1) * FEW_CHANNELS);
 }
 
@@ -105,12 +105,13 @@ static void plan_planes(const struct carafe_args *a, mluOpHandle_t machine) {
   const int64_t run = a->plan.columns < a->W ? a->S * a->W : a->S * a->S * a->W;
   const bool in_lines =
       ((uintptr_t)a->output | (uintptr_t)(run * size)) % (CARAFE_PAD * sizeof(float)) == 0;
-  a->planes->size = (int)size;
-  a->planes->from.pitch = carafe_pixel_floats(a) * (int64_t)sizeof(float);
-  a->planes->to.pitch = plane;
-  a->planes->rows.count = a->plan.windows * a->S * a->S;
-  a->planes->columns.count = a->plan.groups * a->plan.channels;
-  mluop_plan_layout(machine, a->planes, in_lines ? 2 * a->N * a->G * a->C * plane : 0);
+  struct layout_args *planes = a->plan.planes;
+  planes->size = (int)size;
+  planes->from.pitch = carafe_pixel_floats(a) * (int64_t)sizeof(float);
+  planes->to.pitch = plane;
+  planes->rows.count = a->plan.windows * a->S * a->S;
+  planes->columns.count = a->plan.groups * a->plan.channels;
+  mluop_plan_layout(machine, planes, in_lines ? 2 * a->N * a->G * a->C * plane : 0);
 }
 
 /* An item has at most CARAFE_ITEM_CHANNELS channels of a group, in whole lines, or groups of
@@ -127,12 +128,12 @@ static void plan_forward_general(void *args, mluOpHandle_t machine, struct mluop
   a->plan.groups = parts > 1 ? 1 : mluop_min(a->G, mluop_max(1, most / carafe_padded(a->C)));
   const int64_t column = carafe_column_floats(a) * (int64_t)sizeof(float);
   const int64_t fit = RING_BYTES / column - (a->K - 1);
-  a->plan.columns =
-      a->planes != NULL ? plane_columns(a, fit) : evenly(a->W, mluop_max(fit, FORWARD_COLUMNS));
-  a->plan.windows = a->planes != NULL ? a->plan.columns : forward_windows(a);
+  a->plan.columns = a->plan.planes != NULL ? plane_columns(a, fit)
+                                           : evenly(a->W, mluop_max(fit, FORWARD_COLUMNS));
+  a->plan.windows = a->plan.planes != NULL ? a->plan.columns : forward_windows(a);
   a->plan.rotation = rotation_of(a, machine);
   carafe_lay_out_forward(&arena, a, &weights, &output);
-  if (a->planes != NULL) plan_planes(a, machine);
+  if (a->plan.planes != NULL) plan_planes(a, machine);
   plan_items(a, a->plan.groups * carafe_padded(a->plan.channels), arena.used, job);
 }
 
@@ -150,7 +151,7 @@ static bool fits_half_a_vector(const void *args, mluOpHandle_t machine) {
 
 static bool stores_pixels(const void *args, mluOpHandle_t machine) {
   (void)machine;
-  return ((const struct carafe_args *)args)->planes == NULL;
+  return ((const struct carafe_args *)args)->plan.planes == NULL;
 }
 
 static const struct mluop_way forward_ways[] = {

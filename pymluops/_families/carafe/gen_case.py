@@ -61,6 +61,7 @@ OPERATORS = (
         parameters=_PARAMETERS,
         objects=_OBJECTS,
         bounds={"mask": (0, 1)},
+        kind="arithmetic",
         expected=_expected_planes,
     ),
     Operator(
