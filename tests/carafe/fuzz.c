@@ -112,6 +112,7 @@ static void plain_forward(struct fuzz *f) {
 static void plain_nchw(struct fuzz *f) {
   static float pixels[FUZZ_MOST_ELEMENTS];
   const struct fuzz_tensor *t = &f->t[OUTPUT];
+  float *planes = t->plain;
   const int64_t c = t->dims[1], plane = t->dims[2] * t->dims[3];
   const int64_t dims[] = {t->dims[0], t->dims[2], t->dims[3], c};
   mluOpTensorDescriptor_t to;
@@ -123,7 +124,7 @@ static void plain_nchw(struct fuzz *f) {
   mluOpDestroyTensorDescriptor(to);
   for (int64_t i = 0; i < t->count; i++) {
     const int64_t image = i / plane / c;
-    t->plain[i] = pixels[(image * plane + i % plane) * c + i / plane % c];
+    planes[i] = pixels[(image * plane + i % plane) * c + i / plane % c];
   }
 }
 
