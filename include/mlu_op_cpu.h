@@ -254,6 +254,31 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
     mluOpHandle_t handle, const int psa_type, const mluOpTensorDescriptor_t dy_desc, const void *dy,
     const int h_mask, const int w_mask, const mluOpTensorDescriptor_t dx_desc, void *dx);
 
+/**
+ * Does what mluOpCarafeForward does, and writes its output in NCHW. That takes less time than a
+ * conversion of the output, which would read and write it once more.
+ *
+ * @param handle       The handle. It keeps scratch memory for each thread: rows of the input and of
+ *                     the output.
+ * @param carafe_desc  As for mluOpCarafeForward.
+ * @param input_desc   [N, H, W, C], NHWC, half or float, contiguous.
+ * @param input        The feature map.
+ * @param mask_desc    [N, scale_factor*H, scale_factor*W, group_size*kernel_size*kernel_size],
+ *                     NHWC, type of input, contiguous.
+ * @param mask         The weights, as for mluOpCarafeForward.
+ * @param output_desc  [N, C, scale_factor*H, scale_factor*W], NCHW, type of input, contiguous.
+ * @param output       Receives the upsampled map. It has the same bits as the output of
+ *                     mluOpCarafeForward, converted to NCHW; but if a group has at most as many
+ *                     channels as half a vector of floats, sums may differ in their last bits.
+ *
+ * @return As mluOpCarafeForward; MLUOP_STATUS_BAD_PARAM for an output in another layout than NCHW.
+ */
+mluOpStatus_t MLUOP_WIN_API
+mluOpCpuCarafeForwardNchw(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+                          const mluOpTensorDescriptor_t input_desc, const void *input,
+                          const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                          const mluOpTensorDescriptor_t output_desc, void *output);
+
 /*
  * Two environment variables are for tests. They do not change the bits of a result, unless a kernel
  * adds in another order. mluOpCreate reads them.

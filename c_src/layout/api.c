@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/contract.h"
-#include "layout/kernels.h"
+#include "layout/plan.h"
 
 enum { INPUT, OUTPUT };
 
@@ -218,6 +218,14 @@ static void cut_both(struct layout_args *args, bool narrow) {
   cut(&args->columns, pieces * columns, line);
 }
 
+void mluop_plan_layout(mluOpHandle_t handle, struct layout_args *args, int64_t moved) {
+  const bool narrow = handle->vector_floats < 8;
+  const bool far = is_far(handle, args, moved, narrow);
+  args->way = way_of(args, far);
+  args->stream = far && args->to.pitch % LINE_BYTES == 0;
+  cut_both(args, narrow);
+}
+
 mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,
                                     const void *input, const mluOpTensorDescriptor_t output_desc,
                                     void *output) {
@@ -231,11 +239,7 @@ mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescr
 
   struct layout_args args = plan(&call, input, output);
   const int64_t moved = mluop_tensor_bytes(&call);
-  const bool narrow = handle->vector_floats < 8;
-  const bool far = is_far(handle, &args, moved, narrow);
-  args.way = way_of(&args, far);
-  args.stream = far && args.to.pitch % LINE_BYTES == 0;
-  cut_both(&args, narrow);
+  mluop_plan_layout(handle, &args, moved);
   const int64_t count =
       mluop_extent(&call, 'N') * args.lines * args.rows.blocks * args.columns.blocks;
   const struct mluop_job job = {.kernel = layout_convert[handle->isa],

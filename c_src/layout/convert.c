@@ -79,41 +79,62 @@ MLUOP_INLINE void transpose_strip(const char *from, int64_t pitch, char *to, int
 
 /* Eight columns at a time, or fewer, each written from begin to end. Lines of many columns would
    have the same place in the first cache where columns are a power of two apart, and push each
-   other out. Rows that would are copied first. */
-MLUOP_INLINE void convert_piece(const struct layout_args *a, const struct image_block *b,
-                                int size) {
-  const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
+   other out. */
+MLUOP_INLINE void transpose_strips(const char *from, int64_t pitch, char *to, int64_t to_pitch,
+                                   int64_t rows, int64_t columns, int size) {
   const int64_t height = VECTOR_BYTES / size;
   const int64_t width = size == 4 && columns >= PAIR_BYTES / 4 ? PAIR_BYTES / 4 : RUN_BYTES / size;
-  const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
-  char *to = b->to + b->columns.begin * a->to.pitch + b->rows.begin * size;
-  const int64_t apart = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
-  int64_t pitch = a->from.pitch;
-  char buffer[LAYOUT_BUFFER] __attribute__((aligned(LINE_BYTES)));
-  if (layout_crowded(pitch, rows) && rows * apart <= LAYOUT_BUFFER) {
-    pitch = apart;
-    for (int64_t row = 0; row < rows; row++) {
-      move_bytes(buffer + row * pitch, from + row * a->from.pitch, columns * size);
-    }
-    from = buffer;
-  }
   const struct span across = {0, columns};
   for (int64_t column = 0; column < columns; column = next_tile(across, column, width, width)) {
     const char *source = from + column * size;
-    char *target = to + column * a->to.pitch;
+    char *target = to + column * to_pitch;
     for (int64_t row = 0; row + height <= rows; row += height) {
-      transpose_strip(source + row * pitch, pitch, target + row * size, a->to.pitch, width, size);
+      transpose_strip(source + row * pitch, pitch, target + row * size, to_pitch, width, size);
     }
     if (rows % height != 0) {
       transpose_strip(source + (rows - height) * pitch, pitch, target + (rows - height) * size,
-                      a->to.pitch, width, size);
+                      to_pitch, width, size);
     }
   }
 }
 
+/* On their own, or the compiler has too few registers left for their loops. */
+#define STRIPS(name, size)                                                                      \
+  __attribute__((noinline)) static void name(const char *from, int64_t pitch, char *to,         \
+                                             int64_t to_pitch, int64_t rows, int64_t columns) { \
+    transpose_strips(from, pitch, to, to_pitch, rows, columns, size);                           \
+  }
+STRIPS(strips_of_halves, 2)
+STRIPS(strips_of_floats, 4)
+
+/* Rows that would push each other out are copied first. On its own, as others need less stack. */
+__attribute__((noinline)) static void convert_copied(const char *from, int64_t from_pitch,
+                                                     int64_t pitch, char *to, int64_t to_pitch,
+                                                     int64_t rows, int64_t columns, int size) {
+  char buffer[LAYOUT_BUFFER] __attribute__((aligned(LINE_BYTES)));
+  for (int64_t row = 0; row < rows; row++) {
+    move_bytes(buffer + row * pitch, from + row * from_pitch, columns * size);
+  }
+  (size == 2 ? strips_of_halves : strips_of_floats)(buffer, pitch, to, to_pitch, rows, columns);
+}
+
+MLUOP_INLINE void convert_piece(const struct layout_args *a, const struct image_block *b,
+                                int size) {
+  const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
+  const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
+  char *to = b->to + b->columns.begin * a->to.pitch + b->rows.begin * size;
+  const int64_t pitch = a->from.pitch, to_pitch = a->to.pitch;
+  const int64_t apart = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
+  if (layout_crowded(pitch, rows) && rows * apart <= LAYOUT_BUFFER) {
+    convert_copied(from, pitch, apart, to, to_pitch, rows, columns, size);
+  } else {
+    (size == 2 ? strips_of_halves : strips_of_floats)(from, pitch, to, to_pitch, rows, columns);
+  }
+}
+
 /* Pieces side by side follow each other: what was fetched beside one is used by the next. */
-MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_block *b,
-                                 int size) {
+__attribute__((noinline)) static void convert_strips(const struct layout_args *a,
+                                                     const struct image_block *b, int size) {
   struct image_block piece = *b;
   for (int64_t end = b->columns.end; piece.columns.begin < end;
        piece.columns.begin = piece.columns.end) {
@@ -121,17 +142,6 @@ MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image
     piece.columns.end = next + RUN_BYTES / size <= end ? next : end;
     convert_piece(a, &piece, size);
   }
-}
-
-/* On their own, or the compiler has too few registers left for their loops. */
-__attribute__((noinline)) static void convert_halves(const struct layout_args *a,
-                                                     const struct image_block *b) {
-  convert_strips(a, b, 2);
-}
-
-__attribute__((noinline)) static void convert_floats(const struct layout_args *a,
-                                                     const struct image_block *b) {
-  convert_strips(a, b, 4);
 }
 
 /* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. */
@@ -171,7 +181,7 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block 
   if (rows >= line && columns >= line && suits_tiles(a, size)) {
     convert_tiles(a, b, size);
   } else if (rows >= vector && columns >= run) {
-    (size == 2 ? convert_halves : convert_floats)(a, b);
+    convert_strips(a, b, size);
   } else if (rows >= run && columns >= vector) {
     convert_few_rows(a, b, size);
   } else {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls.h"
 
+#include "mlu_op_cpu.h"
+
 static mluOpStatus_t create(void **object) {
   mluOpCarafeDescriptor_t made = NULL;
   const mluOpStatus_t status = mluOpCreateCarafeDescriptor(&made);
@@ -10,7 +12,9 @@ static mluOpStatus_t create(void **object) {
 
 static mluOpStatus_t destroy(void *object) { return mluOpDestroyCarafeDescriptor(object); }
 
-static void make_carafe(struct call *call, int backward) {
+enum direction { FORWARD, FORWARD_NCHW, BACKWARD };
+
+static void make_carafe(struct call *call, enum direction direction) {
   const int h = call->wide ? 16 : 1, c = call->wide ? 64 : 1, k = call->wide ? 5 : 1;
   const int s = call->wide ? 2 : 1;
   call->failed |= create(&call->object) != MLUOP_STATUS_SUCCESS ||
@@ -19,18 +23,24 @@ static void make_carafe(struct call *call, int backward) {
   const struct spec mask = NHWC(1, s * h, s * h, k * k);
   call_input(call, small);
   call_input(call, mask);
-  call_add(call, large, !backward);
-  if (backward) {
+  const struct spec planes = NCHW(1, c, s * h, s * h);
+  call_add(call, direction == FORWARD_NCHW ? planes : large, direction != BACKWARD);
+  if (direction == BACKWARD) {
     call_output(call, small);
     call_output(call, mask);
   }
 }
 
-static void make_carafe_forward(struct call *call) { make_carafe(call, 0); }
-static void make_carafe_backward(struct call *call) { make_carafe(call, 1); }
+static void make_carafe_forward(struct call *call) { make_carafe(call, FORWARD); }
+static void make_carafe_nchw(struct call *call) { make_carafe(call, FORWARD_NCHW); }
+static void make_carafe_backward(struct call *call) { make_carafe(call, BACKWARD); }
 
 static mluOpStatus_t carafe_forward(mluOpHandle_t handle, struct call *call) {
   return mluOpCarafeForward(handle, call->object, DP(0), DP(1), DP(2));
+}
+
+static mluOpStatus_t carafe_nchw(mluOpHandle_t handle, struct call *call) {
+  return mluOpCpuCarafeForwardNchw(handle, call->object, DP(0), DP(1), DP(2));
 }
 
 static mluOpStatus_t carafe_backward(mluOpHandle_t handle, struct call *call) {
@@ -41,5 +51,6 @@ const struct family_calls family_carafe = {
     .create = create,
     .destroy = destroy,
     .calls = {{"mluOpCarafeForward", make_carafe_forward, carafe_forward},
+              {"mluOpCpuCarafeForwardNchw", make_carafe_nchw, carafe_nchw},
               {"mluOpCarafeBackward", make_carafe_backward, carafe_backward}},
 };

@@ -6,6 +6,14 @@ from order_words import BAD, NOTHING_TO_DO, UNSUPPORTED, Call, Faults, Tensor
 
 
 def forward(call: Call) -> Faults:
+    yield from _forward(call, "NHWC")
+
+
+def forward_nchw(call: Call) -> Faults:
+    yield from _forward(call, "NCHW")
+
+
+def _forward(call: Call, layout: str) -> Faults:
     tensors = call["input mask output"]
     yield from check.nulls(call, "handle carafe_desc")
     yield from check.descriptors(tensors)
@@ -14,12 +22,13 @@ def forward(call: Call) -> Faults:
     if "carafe_desc" in call.unset:
         yield BAD, "carafe_desc"
     yield from check.rank(4, tensors)
-    yield from check.layout("NHWC", tensors)
+    yield from check.layout("NHWC", tensors[:2])
+    yield from check.layout(layout, tensors[2:])
     yield from check.packed(BAD, tensors)
     yield from check.floating(tensors)
     yield from check.at_most(call, UNSUPPORTED, 45, "kernel_size")
     yield from check.at_most(call, UNSUPPORTED, 5, "scale_factor")
-    yield from _shapes(call, [tensors[0]], [tensors[1]], tensors[2])
+    yield from _shapes(call, [tensors[0]], [tensors[1]], tensors[2], layout)
     yield from check.data(tensors)
     yield from check.countable(UNSUPPORTED, tensors)
     yield from check.apart(call, tensors[2:], tensors[:2])
@@ -45,7 +54,9 @@ def backward(call: Call) -> Faults:
     yield from check.apart(call, tensors[3:], tensors[:3])
 
 
-def _shapes(call: Call, maps: list[Tensor], masks: list[Tensor], upscaled: Tensor) -> Faults:
+def _shapes(
+    call: Call, maps: list[Tensor], masks: list[Tensor], upscaled: Tensor, layout: str = "NHWC"
+) -> Faults:
     n, h, w, c = maps[0].dims
     size, groups, scale = (
         call.numbers[name] for name in ("kernel_size", "group_size", "scale_factor")
@@ -56,7 +67,8 @@ def _shapes(call: Call, maps: list[Tensor], masks: list[Tensor], upscaled: Tenso
         yield from check.shape(tensor, n, h, w, c)
     for tensor in masks:
         yield from check.shape(tensor, n, scale * h, scale * w, groups * size * size)
-    yield from check.shape(upscaled, n, scale * h, scale * w, c)
+    dims = (scale * h, scale * w, c) if layout == "NHWC" else (c, scale * h, scale * w)
+    yield from check.shape(upscaled, n, *dims)
 
 
 def set_descriptor(call: Call) -> Faults:
@@ -70,6 +82,7 @@ def set_descriptor(call: Call) -> Faults:
 
 ORDER = {
     "mluOpCarafeForward": forward,
+    "mluOpCpuCarafeForwardNchw": forward_nchw,
     "mluOpCarafeBackward": backward,
     "mluOpSetCarafeDescriptor": set_descriptor,
 }

@@ -15,7 +15,7 @@ from torch_families import of_family
 
 import pymluops
 import pymluops.torch as ours
-from pymluops._families.carafe import native, tensors
+from pymluops._families.carafe import native
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
@@ -33,26 +33,38 @@ def test_large_images_are_converted_exactly(dtype: torch.dtype) -> None:
     assert torch.equal(x.grad, last.grad)
 
 
-@pytest.mark.parametrize("channels", [129, 132, 256, 300])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
-def test_blocks_of_channels_have_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, channels: int
+@pytest.mark.parametrize(
+    ("dtype", "channels", "groups", "called"),
+    [
+        (torch.float32, 129, 1, "forward_nchw"),
+        (torch.float16, 300, 1, "forward_nchw"),
+        (torch.float32, 64, 4, "forward_nchw"),
+        (torch.float32, 60, 4, "forward"),
+        (torch.bfloat16, 64, 1, "forward"),
+        (torch.float64, 64, 1, "forward"),
+    ],
+)
+def test_which_kernel_contiguous_images_get(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, channels: int, groups: int, called: str
 ) -> None:
-    monkeypatch.setattr(tensors, "MIN_BLOCKS_BYTES", 0)
-    calls: list[torch.Size] = []
-    forward = native.forward
+    calls: list[str] = []
 
-    def counted(features: Tensor, *arguments: Any) -> None:
-        calls.append(features.shape)
-        forward(features, *arguments)
+    def count(name: str) -> None:
+        function = getattr(native, name)
 
-    monkeypatch.setattr(native, "forward", counted)
+        def counted(*arguments: Any) -> None:
+            calls.append(name)
+            function(*arguments)
+
+        monkeypatch.setattr(native, name, counted)
+
+    count("forward")
+    count("forward_nchw")
     x = torch.randn(2, channels, 7, 9, dtype=dtype)
-    masks = torch.randn(2, 25, 14, 18, dtype=dtype)
-    result = ours.carafe(x, masks, 5, 1, 2)
-    assert len(calls) == 2 * -(-channels // 128)
-    last = ours.carafe(x.to(memory_format=torch.channels_last), masks, 5, 1, 2)
-    assert len(calls) == 2 * -(-channels // 128) + 1
+    masks = torch.randn(2, 25 * groups, 14, 18, dtype=dtype)
+    result = ours.carafe(x, masks, 5, groups, 2)
+    last = ours.carafe(x.to(memory_format=torch.channels_last), masks, 5, groups, 2)
+    assert calls == [called, "forward"]
     assert result.is_contiguous()
     assert torch.equal(result, last)
 

@@ -222,7 +222,7 @@ BELOW = {
     "shared": {"core", "vector"},
     "limits": {"core", "vector"},
     "layout": {"core", "vector", "shared"},
-    "families": {"core", "vector", "shared"},
+    "families": {"core", "vector", "shared", "layout"},
 }
 
 

@@ -93,8 +93,7 @@ mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, cons
   return status;
 }
 
-/* `args` has the tensors. */
-static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args) {
+mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args *args) {
   struct mluop_job job = {.kernel = NULL};
   args->N = mluop_extent(call, 'N');
   args->H = mluop_extent(call, 'H');
@@ -105,7 +104,8 @@ static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args
   args->S = mluop_integer_of(call, "scale_factor");
   args->is_half = mluop_is_half(call, INPUT);
   args->plan.prefetches = mluop_exceeds_caches(call->handle, 2 * mluop_tensor_bytes(call));
-  args->plan.streams = mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  args->plan.streams =
+      args->plan.planes == NULL && mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
   mluop_carafe_plan(call->handle, args, &job);
   if (job.scratch_bytes > 0 && mluop_reserve(call->handle, 0, &job) == NULL) {
     return mluop_no_scratch(call);
@@ -129,7 +129,7 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
   mluOpStatus_t status;
   if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
   struct carafe_args args = {.input = input, .mask = mask, .output = output};
-  return run(&call, &args);
+  return mluop_carafe_run(&call, &args);
 }
 
 mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -155,5 +155,5 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_output = grad_output,
                                       .grad_input = grad_input,
                                       .grad_mask = grad_mask};
-  return run(&call, &args.both);
+  return mluop_carafe_run(&call, &args.both);
 }

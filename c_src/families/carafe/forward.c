@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "families/carafe/kernels.h"
+#include "families/carafe/nchw.h"
 #include "families/carafe/store.h"
 
 /* The forward: rows of the input are packed into a ring; tile by tile, the sums of some output
@@ -126,7 +127,7 @@ static struct pixels weights_of(const struct walk *s, int64_t slice, int64_t gro
 /* The pixels of a slice, of one group. next: at the next windows, or NULL. */
 static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct walk *next) {
   const struct carafe_args *a = s->args;
-  const struct pixels output = pixels_in(s, slice, group, a->output, a->C);
+  const struct pixels output = output_of(s, slice, group);
   const struct pixels weights = weights_of(s, slice, group);
   struct tile t;
   begin_tiles(&t, s, group, &output, &weights, rows_seen(s), s->ring + input_column(s, 0));
@@ -151,14 +152,16 @@ static void sum_windows(struct walk *s) {
 void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *memory) {
   const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
-  float *weights, *ring = carafe_lay_out_forward(&arena, args, &weights);
+  float *weights, *output, *ring = carafe_lay_out_forward(&arena, args, &weights, &output);
   while (begin < end) {
     struct walk s = next_block(args, &begin, end);
     s.ring = ring;
     s.scratch = weights;
+    s.output = output;
     while (next_windows(&s)) {
       for (; s.packed_row < rows_seen(&s).end; count_pixel(&s)) pack_pixel(&s);
       sum_windows(&s);
+      if (args->plan.planes != NULL) put_into_planes(&s);
     }
   }
   vf_stream_end();

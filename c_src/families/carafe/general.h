@@ -36,12 +36,14 @@ static inline int64_t carafe_ring_floats(const struct carafe_args *a) {
   return columns * carafe_column_floats(a);
 }
 
-/* Takes the ring of the input, and room for half weights of some windows. */
+/* Takes the ring of the input, and room for half weights of some windows, or their output. */
 static inline float *carafe_lay_out_forward(struct mluop_arena *arena, const struct carafe_args *a,
-                                            float **weights) {
-  const int64_t count = a->plan.windows * a->S * a->S * a->plan.groups * a->K * a->K;
+                                            float **weights, float **output) {
+  const int64_t pixels = a->plan.windows * a->S * a->S, taps = a->plan.groups * a->K * a->K;
   float *ring = mluop_take(arena, carafe_ring_floats(a), sizeof(float));
-  *weights = mluop_take(arena, a->is_half ? count : 0, sizeof(float));
+  *weights = mluop_take(arena, a->is_half ? pixels * taps : 0, sizeof(float));
+  *output = mluop_take(arena, a->plan.planes != NULL ? pixels * carafe_pixel_floats(a) : 0,
+                       sizeof(float));
   return ring;
 }
 

@@ -10,6 +10,8 @@ struct carafe_span {
   int64_t begin, end;
 };
 
+struct layout_args;
+
 /* How the work of a call is cut. An item is a row of a block: of some columns and rows of the map,
    for some whole groups, or (forward) a part of one. Items of a block follow each other: what is in
    the caches for one serves the next. */
@@ -19,7 +21,8 @@ struct carafe_plan {
   int64_t windows;               /* of a row that are done together */
   int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
   int prefetches;   /* the tensors fill half of the caches: memory is prefetched */
-  int streams;      /* they exceed the caches: forward: the output goes past them */
+  int streams;      /* forward: they exceed the caches: the output is stored past them */
+  struct layout_args *planes; /* forward: NULL, or how the output becomes NCHW: nchw.h */
 };
 
 /* A call. Input [N, H, W, G*C] and output [N, S*H, S*W, G*C] have G groups of C channels; the mask

@@ -4,6 +4,7 @@
 #include "families/carafe/general.h"
 #include "families/carafe/kernels.h"
 #include "families/carafe/small_channels.h"
+#include "layout/plan.h"
 
 /* Of a multiply-add, in picoseconds. */
 enum { PRODUCT_COST = 19 };
@@ -54,7 +55,7 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
 
 /* Channels of several groups that are done together: the more, the less of each pixel of the mask
    is left out. */
-enum { MOST_CHANNELS = 1024 };
+enum { MOST_CHANNELS = 1024, FEW_CHANNELS = 32 };
 
 /* Window centres of a row that are done together, and floats of their weights, about. */
 enum { FEW_WINDOWS = 16, MANY_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
@@ -71,11 +72,46 @@ static int64_t forward_windows(const struct carafe_args *a) {
 static int64_t rotation_of(const struct carafe_args *a, mluOpHandle_t machine) {
   const int rotates = machine->vector_floats > 4;
   const uintptr_t line = sizeof(float) * (uintptr_t)(rotates ? CARAFE_PAD : machine->vector_floats);
-  const uintptr_t off = (uintptr_t)a->output % line;
+  const uintptr_t off = a->plan.planes != NULL ? 0 : (uintptr_t)a->output % line;
   if (off % (rotates ? sizeof(float) : line) != 0) return -1;
   if (a->C % carafe_line_elements(a) != 0) return -1;
   if (a->is_half && machine->vector_floats < CARAFE_PAD) return -1;
   return (int64_t)off / (a->is_half ? 2 : 4);
+}
+
+/* Planes get whole rows, if a ring of them fits, and their output: then items have fewer channels.
+ */
+static int64_t most_channels(const struct carafe_args *a, int64_t most) {
+  const int64_t row = mluop_max((a->W + a->K - 1) * carafe_slots(a), a->W * a->S * a->S);
+  const int64_t fit = RING_BYTES / (row * (int64_t)sizeof(float)) - 2 * CARAFE_PAD;
+  if (a->plan.planes == NULL) return most;
+  return mluop_min(most, mluop_max(fit / FEW_CHANNELS, 1) * FEW_CHANNELS);
+}
+
+/* Of `fit` columns, those whose output and weights fit, too. Unless these are all, they end with a
+   line of a plane. */
+static int64_t plane_columns(const struct carafe_args *a, int64_t fit) {
+  const int64_t weights = a->is_half ? a->plan.groups * a->K * a->K : 0;
+  const int64_t floats = a->S * a->S * mluop_max(carafe_pixel_floats(a), weights);
+  const int64_t both = mluop_min(fit, RING_BYTES / (floats * (int64_t)sizeof(float)));
+  const int64_t columns = evenly(a->W, mluop_max(both, FORWARD_COLUMNS));
+  return mluop_min(a->W, mluop_div_up(columns, 2 * CARAFE_PAD) * 2 * CARAFE_PAD);
+}
+
+/* What goes into planes at once is a matrix, or one for each row of pixels. It goes past the caches
+   only in whole lines. */
+static void plan_planes(const struct carafe_args *a, mluOpHandle_t machine) {
+  const int64_t size = a->is_half ? 2 : 4, plane = a->S * a->H * a->S * a->W * size;
+  const int64_t run = a->plan.columns < a->W ? a->S * a->W : a->S * a->S * a->W;
+  const bool in_lines =
+      ((uintptr_t)a->output | (uintptr_t)(run * size)) % (CARAFE_PAD * sizeof(float)) == 0;
+  struct layout_args *planes = a->plan.planes;
+  planes->size = (int)size;
+  planes->from.pitch = carafe_pixel_floats(a) * (int64_t)sizeof(float);
+  planes->to.pitch = plane;
+  planes->rows.count = a->plan.windows * a->S * a->S;
+  planes->columns.count = a->plan.groups * a->plan.channels;
+  mluop_plan_layout(machine, planes, in_lines ? 2 * a->N * a->G * a->C * plane : 0);
 }
 
 /* An item has at most CARAFE_ITEM_CHANNELS channels of a group, in whole lines, or groups of
@@ -84,17 +120,20 @@ static int64_t rotation_of(const struct carafe_args *a, mluOpHandle_t machine) {
 static void plan_forward_general(void *args, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *a = args;
   struct mluop_arena arena = {NULL, 0};
-  float *weights;
-  const int64_t parts = mluop_div_up(a->C, CARAFE_ITEM_CHANNELS), line = carafe_line_elements(a);
+  float *weights, *output;
+  const int64_t parts = mluop_div_up(a->C, most_channels(a, CARAFE_ITEM_CHANNELS));
+  const int64_t line = carafe_line_elements(a), most = most_channels(a, MOST_CHANNELS);
   a->plan.rows = block_rows(a, machine);
   a->plan.channels = parts > 1 ? mluop_div_up(mluop_div_up(a->C, parts), line) * line : a->C;
-  a->plan.groups =
-      parts > 1 ? 1 : mluop_min(a->G, mluop_max(1, MOST_CHANNELS / carafe_padded(a->C)));
+  a->plan.groups = parts > 1 ? 1 : mluop_min(a->G, mluop_max(1, most / carafe_padded(a->C)));
   const int64_t column = carafe_column_floats(a) * (int64_t)sizeof(float);
-  a->plan.columns = evenly(a->W, mluop_max(RING_BYTES / column - (a->K - 1), FORWARD_COLUMNS));
-  a->plan.windows = forward_windows(a);
+  const int64_t fit = RING_BYTES / column - (a->K - 1);
+  a->plan.columns = a->plan.planes != NULL ? plane_columns(a, fit)
+                                           : evenly(a->W, mluop_max(fit, FORWARD_COLUMNS));
+  a->plan.windows = a->plan.planes != NULL ? a->plan.columns : forward_windows(a);
   a->plan.rotation = rotation_of(a, machine);
-  carafe_lay_out_forward(&arena, a, &weights);
+  carafe_lay_out_forward(&arena, a, &weights, &output);
+  if (a->plan.planes != NULL) plan_planes(a, machine);
   plan_items(a, a->plan.groups * carafe_padded(a->plan.channels), arena.used, job);
 }
 
@@ -110,8 +149,13 @@ static bool fits_half_a_vector(const void *args, mluOpHandle_t machine) {
   return machine->vector_floats >= 8 && 2 * a->C <= machine->vector_floats;
 }
 
+static bool stores_pixels(const void *args, mluOpHandle_t machine) {
+  (void)machine;
+  return ((const struct carafe_args *)args)->plan.planes == NULL;
+}
+
 static const struct mluop_way forward_ways[] = {
-    {"small_channels", NULL, fits_half_a_vector, plan_forward_small, carafe_forward_small},
+    {"small_channels", stores_pixels, fits_half_a_vector, plan_forward_small, carafe_forward_small},
     {"general", NULL, NULL, plan_forward_general, carafe_forward}};
 
 /* Backward. */

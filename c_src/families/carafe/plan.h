@@ -4,10 +4,13 @@
 
 /* How the work of a call is cut into items, and on which way its tensors are read and written. */
 
-#include "core/internal.h"
+#include "core/contract.h"
 #include "families/carafe/job.h"
 
 /* Expects shape, tensors, `prefetches` and `streams` in `args`; sets its plan and the job. */
 void mluop_carafe_plan(mluOpHandle_t handle, struct carafe_args *args, struct mluop_job *job);
+
+/* Runs a call whose arguments are right. `args` has the tensors. */
+mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args *args);
 
 #endif /* MLUOP_FAMILIES_CARAFE_PLAN_H_ */

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test cases of CARAFE."""
 
-from pymluops._gen_case.operators import Operator, Parameters
+import numpy as np
+
+from pymluops._families.carafe import reference
+from pymluops._gen_case.operators import Operator, Parameters, Values
+from pymluops._tensor import Array
 
 _PARAMETERS = Parameters(
     "carafe_param",
@@ -19,10 +23,20 @@ _SIZES = {
     "group_size": 1,
     "scale_factor": 2,
 }
+_NUMBERS = ("kernel_size", "group_size", "scale_factor")
 _OBJECTS = {"carafe_desc": "Carafe dimNb kernel_size group_size scale_factor"}
 _MAP = "NHWC N H W group_size|C"
 _UPSCALED = "NHWC N scale_factor*H scale_factor*W C"
 _MASKS = "NHWC N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
+_PLANES = "NCHW N C scale_factor*H scale_factor*W"
+
+
+def _expected_planes(values: Values) -> dict[str, Array]:
+    """Return what the operator in NHWC gives, in NCHW."""
+    numbers = {name: int(values.numbers[name]) for name in _NUMBERS}
+    result = reference.carafe_forward(values.inputs["input"], values.inputs["mask"], **numbers)
+    return {"output": np.moveaxis(result, -1, 1)}
+
 
 OPERATORS = (
     Operator(
@@ -36,6 +50,19 @@ OPERATORS = (
         op_type=408,
         objects=_OBJECTS,
         bounds={"mask": (0, 1)},
+    ),
+    Operator(
+        "cpu_carafe_forward_nchw",
+        "mluOpCpuCarafeForwardNchw",
+        "carafe_desc input mask output",
+        inputs={"input": _MAP, "mask": _MASKS},
+        outputs={"output": _PLANES},
+        sizes=_SIZES,
+        parameters=_PARAMETERS,
+        objects=_OBJECTS,
+        bounds={"mask": (0, 1)},
+        kind="arithmetic",
+        expected=_expected_planes,
     ),
     Operator(
         "carafe_backward",

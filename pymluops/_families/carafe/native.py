@@ -6,7 +6,7 @@ from torch import Tensor
 from pymluops._descriptor import object_descriptor
 from pymluops._families.carafe import reference
 from pymluops.torch._double import in_double, is_double, pixels
-from pymluops.torch._native_calls import call, nhwc
+from pymluops.torch._native_calls import call, nchw, nhwc
 
 
 def forward(
@@ -29,6 +29,24 @@ def forward(
         *nhwc(features),
         *nhwc(masks),
         *nhwc(output),
+    )
+
+
+def forward_nchw(
+    features: Tensor,
+    masks: Tensor,
+    output: Tensor,
+    kernel_size: int,
+    group_size: int,
+    scale_factor: int,
+) -> None:
+    """Call it with NHWC tensors and a contiguous output, in float32 or float16."""
+    call(
+        "mluOpCpuCarafeForwardNchw",
+        object_descriptor("Carafe", 4, kernel_size, group_size, scale_factor),
+        *nhwc(features),
+        *nhwc(masks),
+        *nchw(output),
     )
 
 

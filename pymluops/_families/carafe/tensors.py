@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from pymluops._families.carafe import native
-from pymluops.torch._memory import kept_nhwc
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     COMPUTE_DTYPES,
@@ -20,7 +19,6 @@ from pymluops.torch._tensors import (
     check_extents,
     check_same_dtype,
     memory_format,
-    moved,
     new_dense,
     new_result,
     new_tensor,
@@ -30,13 +28,8 @@ from pymluops.torch._tensors import (
     to_nhwc,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-#: Large contiguous images are computed in blocks of so many channels.
-BLOCK_CHANNELS = 128
-#: From so large a result of an image on.
-MIN_BLOCKS_BYTES = 1 << 21
+#: Of a group: for fewer, there are faster kernels, which write NHWC only.
+LEAST_CHANNELS = 16
 
 # ------------------------------------------------------------------------------- the operators
 
@@ -73,36 +66,12 @@ def _output_shape(
     return n, c, h * scale_factor, w * scale_factor
 
 
-def _pays_in_blocks(features: Tensor, shape: Sequence[int], dtype: torch.dtype) -> bool:
-    """Tell whether contiguous images have results large enough, and are computed in their dtype."""
-    _, c, h, w = shape
-    if features.dtype is not dtype or dtype is torch.float64 or c <= BLOCK_CHANNELS:
+def _into_planes(features: Tensor, group_size: int, dtype: torch.dtype) -> bool:
+    """Tell whether a kernel writes contiguous images: those that are computed in their dtype."""
+    if features.dtype is not dtype or dtype is torch.float64:
         return False
-    large = c * h * w * features.element_size() >= MIN_BLOCKS_BYTES
-    return large and memory_format(features) is torch.contiguous_format
-
-
-def _forward_in_blocks(
-    features: Tensor, masks: Tensor, shape: Sequence[int], numbers: tuple[int, int, int]
-) -> Tensor:
-    """Convert, compute and convert back some channels of an image at a time.
-
-    What is between the two conversions is small then, and may stay in the caches. Channels have
-    nothing to do with each other.
-    """
-    n, c = shape[:2]
-    dtype = features.dtype
-    output = new_dense(shape, dtype)
-    for image in range(n):
-        mask = to_nhwc(masks[image : image + 1], dtype)
-        for first in range(0, c, BLOCK_CHANNELS):
-            block = slice(image, image + 1), slice(first, first + BLOCK_CHANNELS)
-            given, wanted = to_nhwc(features[block], dtype), output[block]
-            made = kept_nhwc(wanted.shape, dtype)
-            native.forward(given, mask, made, *numbers)
-            moved(made, wanted)
-            del given, made  # the next block takes their memory
-    return output
+    many = features.shape[1] >= LEAST_CHANNELS * group_size
+    return many and memory_format(features) is torch.contiguous_format
 
 
 def _forward(
@@ -112,17 +81,14 @@ def _forward(
     if 0 in shape:
         return new_tensor(shape, features)
     dtype = COMPUTE_DTYPES[features.dtype]
-    if group_size == 1 and _pays_in_blocks(features, shape, dtype):
-        return _forward_in_blocks(features, masks, shape, (kernel_size, 1, scale_factor))
+    given = to_nhwc(features, dtype), to_nhwc(masks, dtype)
+    numbers = (kernel_size, group_size, scale_factor)
+    if _into_planes(features, group_size, dtype):
+        output = new_dense(shape, dtype)
+        native.forward_nchw(*given, output, *numbers)
+        return output
     output = new_result(shape, dtype, features)
-    native.forward(
-        to_nhwc(features, dtype),
-        to_nhwc(masks, dtype),
-        output,
-        kernel_size,
-        group_size,
-        scale_factor,
-    )
+    native.forward(*given, output, *numbers)
     return as_input(output, features)
 
 
