@@ -274,7 +274,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
  * @return As mluOpCarafeForward; MLUOP_STATUS_BAD_PARAM for an output in another layout than NCHW.
  */
 mluOpStatus_t MLUOP_WIN_API
-mluOpCpuCarafeForwardNchw(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
+mluOpCpuCarafeNchwForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
                           const mluOpTensorDescriptor_t input_desc, const void *input,
                           const mluOpTensorDescriptor_t mask_desc, const void *mask,
                           const mluOpTensorDescriptor_t output_desc, void *output);

@@ -40,7 +40,7 @@ static mluOpStatus_t carafe_forward(mluOpHandle_t handle, struct call *call) {
 }
 
 static mluOpStatus_t carafe_nchw(mluOpHandle_t handle, struct call *call) {
-  return mluOpCpuCarafeForwardNchw(handle, call->object, DP(0), DP(1), DP(2));
+  return mluOpCpuCarafeNchwForward(handle, call->object, DP(0), DP(1), DP(2));
 }
 
 static mluOpStatus_t carafe_backward(mluOpHandle_t handle, struct call *call) {
@@ -51,6 +51,6 @@ const struct family_calls family_carafe = {
     .create = create,
     .destroy = destroy,
     .calls = {{"mluOpCarafeForward", make_carafe_forward, carafe_forward},
-              {"mluOpCpuCarafeForwardNchw", make_carafe_nchw, carafe_nchw},
+              {"mluOpCpuCarafeNchwForward", make_carafe_nchw, carafe_nchw},
               {"mluOpCarafeBackward", make_carafe_backward, carafe_backward}},
 };

@@ -82,7 +82,7 @@ def set_descriptor(call: Call) -> Faults:
 
 ORDER = {
     "mluOpCarafeForward": forward,
-    "mluOpCpuCarafeForwardNchw": forward_nchw,
+    "mluOpCpuCarafeNchwForward": forward_nchw,
     "mluOpCarafeBackward": backward,
     "mluOpSetCarafeDescriptor": set_descriptor,
 }

@@ -89,7 +89,7 @@ static mluOpStatus_t forward(mluOpHandle_t handle, struct fuzz *f) {
 static mluOpStatus_t nchw(mluOpHandle_t handle, struct fuzz *f) {
   mluOpCarafeDescriptor_t desc = described(f);
   const mluOpStatus_t status =
-      mluOpCpuCarafeForwardNchw(handle, f->no_object ? NULL : desc, FORWARD_TENSORS(FUZZ_BOTH));
+      mluOpCpuCarafeNchwForward(handle, f->no_object ? NULL : desc, FORWARD_TENSORS(FUZZ_BOTH));
   mluOpDestroyCarafeDescriptor(desc);
   return status;
 }
@@ -136,6 +136,6 @@ static void plain_backward(struct fuzz *f) {
 
 const struct fuzz_operator fuzz_carafe[] = {
     {"mluOpCarafeForward", make_forward, NULL, forward, plain_forward, NULL, FUZZ_NEAR},
-    {"mluOpCpuCarafeForwardNchw", make_nchw, NULL, nchw, plain_nchw, NULL, FUZZ_NEAR},
+    {"mluOpCpuCarafeNchwForward", make_nchw, NULL, nchw, plain_nchw, NULL, FUZZ_NEAR},
     {"mluOpCarafeBackward", make_backward, NULL, backward, plain_backward, NULL, FUZZ_NEAR},
     {0}};

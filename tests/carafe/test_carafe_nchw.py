@@ -48,7 +48,7 @@ def tensor(array: np.ndarray, layout: Layout) -> tuple[Any, Any]:
 def forward_nchw(shape: Shape, x: Any, m: Any, y: Any, handle: pymluops.Handle) -> None:
     desc = object_descriptor("Carafe", 4, shape.k, shape.g, shape.s)
     given = (*tensor(x, Layout.NHWC), *tensor(m, Layout.NHWC))
-    handle.invoke("mluOpCpuCarafeForwardNchw", (desc, *given, *tensor(y, Layout.NCHW)))
+    handle.invoke("mluOpCpuCarafeNchwForward", (desc, *given, *tensor(y, Layout.NCHW)))
 
 
 def to_nchw(pixels: np.ndarray) -> np.ndarray:

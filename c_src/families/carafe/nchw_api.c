@@ -43,14 +43,14 @@ static const struct mluop_rule nchw_rules[] = {
     {.check = CHECK_OVERLAP, .status = BAD_PARAM},
     {.check = CHECK_END}};
 
-mluOpStatus_t mluOpCpuCarafeForwardNchw(mluOpHandle_t handle,
+mluOpStatus_t mluOpCpuCarafeNchwForward(mluOpHandle_t handle,
                                         const mluOpCarafeDescriptor_t carafe_desc,
                                         const mluOpTensorDescriptor_t input_desc, const void *input,
                                         const mluOpTensorDescriptor_t mask_desc, const void *mask,
                                         const mluOpTensorDescriptor_t output_desc, void *output) {
   struct mluop_call call = {
-      .api = "mluOpCpuCarafeForwardNchw",
-      .gen_case = "cpu_carafe_forward_nchw carafe_param",
+      .api = "mluOpCpuCarafeNchwForward",
+      .gen_case = "cpu_carafe_nchw_forward carafe_param",
       .handle = handle,
       .objects = {{.name = "carafe_desc", .pointer = carafe_desc, .kind = MLUOP_PARAMETERS}},
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},

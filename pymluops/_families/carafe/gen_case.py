@@ -52,8 +52,8 @@ OPERATORS = (
         bounds={"mask": (0, 1)},
     ),
     Operator(
-        "cpu_carafe_forward_nchw",
-        "mluOpCpuCarafeForwardNchw",
+        "cpu_carafe_nchw_forward",
+        "mluOpCpuCarafeNchwForward",
         "carafe_desc input mask output",
         inputs={"input": _MAP, "mask": _MASKS},
         outputs={"output": _PLANES},

@@ -42,7 +42,7 @@ def forward_nchw(
 ) -> None:
     """Call it with NHWC tensors and a contiguous output, in float32 or float16."""
     call(
-        "mluOpCpuCarafeForwardNchw",
+        "mluOpCpuCarafeNchwForward",
         object_descriptor("Carafe", 4, kernel_size, group_size, scale_factor),
         *nhwc(features),
         *nhwc(masks),
