@@ -93,6 +93,12 @@ mluOpStatus_t mluOpSetCarafeDescriptor(mluOpCarafeDescriptor_t carafe_desc, cons
   return status;
 }
 
+static enum carafe_tensors carafe_fit(const struct mluop_call *call) {
+  const int64_t bytes = mluop_tensor_bytes(call);
+  if (mluop_exceeds_caches(call->handle, bytes)) return CARAFE_EXCEED_CACHES;
+  return mluop_exceeds_caches(call->handle, 2 * bytes) ? CARAFE_FILL_CACHES : CARAFE_IN_CACHES;
+}
+
 mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args *args) {
   struct mluop_job job = {.kernel = NULL};
   args->N = mluop_extent(call, 'N');
@@ -103,9 +109,7 @@ mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args
   args->K = mluop_integer_of(call, "kernel_size");
   args->S = mluop_integer_of(call, "scale_factor");
   args->is_half = mluop_is_half(call, INPUT);
-  args->plan.prefetches = mluop_exceeds_caches(call->handle, 2 * mluop_tensor_bytes(call));
-  args->plan.streams =
-      args->plan.planes == NULL && mluop_exceeds_caches(call->handle, mluop_tensor_bytes(call));
+  args->plan.tensors = carafe_fit(call);
   mluop_carafe_plan(call->handle, args, &job);
   if (job.scratch_bytes > 0 && mluop_reserve(call->handle, 0, &job) == NULL) {
     return mluop_no_scratch(call);

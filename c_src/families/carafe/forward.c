@@ -142,7 +142,7 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct
 static void sum_windows(struct walk *s) {
   const struct carafe_args *a = s->args;
   struct walk next = *s;
-  const struct walk *ahead = a->plan.prefetches && next_windows(&next) ? &next : NULL;
+  const struct walk *ahead = a->plan.tensors != CARAFE_IN_CACHES && next_windows(&next) ? &next : NULL;
   if (a->is_half) pack_weights(s);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     for (int64_t g = s->groups.begin; g < s->groups.end; g++) sum_slice(s, slice, g, ahead);
@@ -152,12 +152,11 @@ static void sum_windows(struct walk *s) {
 void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end, void *memory) {
   const struct carafe_args *args = vargs;
   struct mluop_arena arena = {memory, 0};
-  float *weights, *output, *ring = carafe_lay_out_forward(&arena, args, &weights, &output);
+  float *scratch, *ring = carafe_lay_out_forward(&arena, args, &scratch);
   while (begin < end) {
     struct walk s = next_block(args, &begin, end);
     s.ring = ring;
-    s.scratch = weights;
-    s.output = output;
+    s.scratch = scratch;
     while (next_windows(&s)) {
       for (; s.packed_row < rows_seen(&s).end; count_pixel(&s)) pack_pixel(&s);
       sum_windows(&s);

@@ -36,14 +36,20 @@ static inline int64_t carafe_ring_floats(const struct carafe_args *a) {
   return columns * carafe_column_floats(a);
 }
 
-/* Takes the ring of the input, and room for half weights of some windows, or their output. */
+/* Floats of the weights of some windows, if those are half. */
+static inline int64_t carafe_weight_floats(const struct carafe_args *a) {
+  const int64_t pixels = a->plan.windows * a->S * a->S;
+  return a->is_half ? carafe_padded(pixels * a->plan.groups * a->K * a->K) : 0;
+}
+
+/* Takes the ring of the input, and scratch memory for half weights of some windows and, behind
+   them, for an output that becomes NCHW. */
 static inline float *carafe_lay_out_forward(struct mluop_arena *arena, const struct carafe_args *a,
-                                            float **weights, float **output) {
-  const int64_t pixels = a->plan.windows * a->S * a->S, taps = a->plan.groups * a->K * a->K;
+                                            float **scratch) {
+  const int64_t pixels = a->plan.planes != NULL ? a->plan.windows * a->S * a->S : 0;
+  const int64_t floats = carafe_weight_floats(a) + pixels * carafe_pixel_floats(a);
   float *ring = mluop_take(arena, carafe_ring_floats(a), sizeof(float));
-  *weights = mluop_take(arena, a->is_half ? pixels * taps : 0, sizeof(float));
-  *output = mluop_take(arena, a->plan.planes != NULL ? pixels * carafe_pixel_floats(a) : 0,
-                       sizeof(float));
+  *scratch = mluop_take(arena, floats, sizeof(float));
   return ring;
 }
 

@@ -12,6 +12,10 @@ struct carafe_span {
 
 struct layout_args;
 
+/* Where the tensors fit. Those that fill half of the caches are prefetched from memory; the output
+   of larger ones goes past the caches. */
+enum carafe_tensors { CARAFE_IN_CACHES, CARAFE_FILL_CACHES, CARAFE_EXCEED_CACHES };
+
 /* How the work of a call is cut. An item is a row of a block: of some columns and rows of the map,
    for some whole groups, or (forward) a part of one. Items of a block follow each other: what is in
    the caches for one serves the next. */
@@ -20,8 +24,7 @@ struct carafe_plan {
   int64_t channels;              /* of each of its groups that are done together */
   int64_t windows;               /* of a row that are done together */
   int64_t rotation; /* forward: -1, or elements that the output begins after a line: store.h */
-  int prefetches;   /* the tensors fill half of the caches: memory is prefetched */
-  int streams;      /* forward: they exceed the caches: the output is stored past them */
+  enum carafe_tensors tensors;
   struct layout_args *planes; /* forward: NULL, or how the output becomes NCHW: nchw.h */
 };
 

@@ -8,6 +8,10 @@
 #include "families/carafe/pack.h"
 #include "layout/kernels.h"
 
+static const float *planes_input(const struct walk *s) {
+  return (const float *)s->scratch + carafe_weight_floats(s->args);
+}
+
 /* Where the output of a slice is stored. Pixels in scratch memory have the channels in turn only;
    store.h counts from the first one of a group on. */
 static struct pixels output_of(const struct walk *s, int64_t slice, int64_t group) {
@@ -15,7 +19,8 @@ static struct pixels output_of(const struct walk *s, int64_t slice, int64_t grou
   if (a->plan.planes == NULL) return pixels_in(s, slice, group, a->output, a->C);
   const int64_t first = (group - s->groups.begin) * a->C - s->channel;
   const int64_t pixel = a->plan.planes->from.pitch;
-  char *at = (char *)((uintptr_t)s->output + (uintptr_t)(first * a->plan.planes->size));
+  const float *output = planes_input(s);
+  char *at = (char *)((uintptr_t)output + (uintptr_t)(first * a->plan.planes->size));
   return pixels_at(s, slice, at, pixel, (s->windows.end - s->windows.begin) * a->S * pixel);
 }
 
@@ -26,7 +31,7 @@ static void put_into_planes(const struct walk *s) {
   const int64_t rows = pixels == row ? a->S : 1, channel = s->groups.begin * a->C + s->channel;
   const int64_t at = first_pixel(s, s->row, s->windows.begin) - s->n * a->H * a->S * row;
   struct layout_args part = *a->plan.planes;
-  part.input = (const char *)s->output;
+  part.input = (const char *)planes_input(s);
   part.output = (char *)a->output + at * part.size;
   part.output += (s->n * a->G * a->C + channel) * part.to.pitch;
   part.lines = a->S / rows;

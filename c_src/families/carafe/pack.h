@@ -52,7 +52,7 @@ static inline void pack_group(float *to, const struct walk *s, int64_t from) {
   const struct carafe_args *a = s->args;
   const int64_t rotation = carafe_max(0, a->plan.rotation), count = channels_of(s);
   int64_t done = 0;
-  if (a->plan.prefetches && s->packed_row + 1 < a->H) {
+  if (a->plan.tensors != CARAFE_IN_CACHES && s->packed_row + 1 < a->H) {
     const int64_t ahead = from + s->channel + PIXELS_AHEAD * a->G * a->C;
     for (int64_t i = 0; i < count; i += carafe_line_elements(a)) {
       mluop_prefetch(mluop_at(a->input, ahead + i, a->is_half));

@@ -120,7 +120,7 @@ static void plan_planes(const struct carafe_args *a, mluOpHandle_t machine) {
 static void plan_forward_general(void *args, mluOpHandle_t machine, struct mluop_job *job) {
   struct carafe_args *a = args;
   struct mluop_arena arena = {NULL, 0};
-  float *weights, *output;
+  float *scratch;
   const int64_t parts = mluop_div_up(a->C, most_channels(a, CARAFE_ITEM_CHANNELS));
   const int64_t line = carafe_line_elements(a), most = most_channels(a, MOST_CHANNELS);
   a->plan.rows = block_rows(a, machine);
@@ -132,7 +132,7 @@ static void plan_forward_general(void *args, mluOpHandle_t machine, struct mluop
                                            : evenly(a->W, mluop_max(fit, FORWARD_COLUMNS));
   a->plan.windows = a->plan.planes != NULL ? a->plan.columns : forward_windows(a);
   a->plan.rotation = rotation_of(a, machine);
-  carafe_lay_out_forward(&arena, a, &weights, &output);
+  carafe_lay_out_forward(&arena, a, &scratch);
   if (a->plan.planes != NULL) plan_planes(a, machine);
   plan_items(a, a->plan.groups * carafe_padded(a->plan.channels), arena.used, job);
 }

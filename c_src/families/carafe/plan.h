@@ -7,7 +7,7 @@
 #include "core/contract.h"
 #include "families/carafe/job.h"
 
-/* Expects shape, tensors, `prefetches` and `streams` in `args`; sets its plan and the job. */
+/* Expects shape, tensors, and `plan.tensors` in `args`; sets its plan and the job. */
 void mluop_carafe_plan(mluOpHandle_t handle, struct carafe_args *args, struct mluop_job *job);
 
 /* Runs a call whose arguments are right. `args` has the tensors. */

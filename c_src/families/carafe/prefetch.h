@@ -69,7 +69,7 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
   const struct carafe_span own = carafe_both(s->windows, s->columns);
   struct walk next = *s;
   struct prefetch p = {.areas = 0};
-  if (!a->plan.prefetches) return p;
+  if (a->plan.tensors == CARAFE_IN_CACHES) return p;
   if (own.begin < own.end && above >= s->rows.begin && above < s->rows.end) {
     prefetch_pixels(&p, s, args->grad_input, a->C, (s->n * a->H + above) * a->W + own.begin,
                     own.end - own.begin, 1);

@@ -43,7 +43,8 @@ MLUOP_INLINE void store_words(vf words[PIXELS][VECTORS], const struct tile *t, i
   const int64_t rotation = words_of(a, a->plan.rotation), end = words_of(a, a->C);
   const int64_t write_ahead = (a->S == 1 ? PIXELS : a->S) * a->G * end; /* of split lines */
   const int64_t begin = words_of(a, channel) - rotation;
-  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS, past_caches = a->plan.streams;
+  const int first = vectors < LINE_VECTORS ? vectors : LINE_VECTORS;
+  const int past_caches = a->plan.tensors == CARAFE_EXCEED_CACHES && a->plan.planes == NULL;
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     float *to = pixel_at(&t->values, e) + begin;
     if (VL > 4 && rotation > 0 && channel == 0) {

@@ -19,7 +19,6 @@ struct walk {
   int64_t packed_row, packed_column; /* of the input: what comes before is packed */
   float *ring;                       /* of the rows of the input under the windows */
   void *scratch;                     /* other memory of the kernel */
-  float *output;                     /* NCHW: of the windows in turn */
 };
 
 /* So many channels of each group are done in turn. */
