@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/contract.h"
 #include "families/carafe/plan.h"
+#include "layout/kernels.h"
 
 struct mluOpCarafeStruct {
   struct mluop_parameters parameters;
@@ -8,6 +9,7 @@ struct mluOpCarafeStruct {
 
 #define MAP "N H W group_size|C"
 #define SCALED "N scale_factor*H scale_factor*W C"
+#define PLANES "N C scale_factor*H scale_factor*W"
 #define MASKS "N scale_factor*H scale_factor*W group_size*kernel_size*kernel_size"
 
 static const struct mluop_rule set_rules[] = {
@@ -21,26 +23,35 @@ static const struct mluop_rule set_rules[] = {
 
 enum { INPUT, MASK, OUTPUT };
 
-static const struct mluop_rule forward_rules[] = {
-    {.check = CHECK_HANDLE, .status = BAD_PARAM},
-    {.check = CHECK_OBJECT, .status = BAD_PARAM},
-    {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
-    {.check = CHECK_SET, .status = BAD_PARAM},
-    {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
-    {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = MLUOP_LAYOUT_NHWC},
-    {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
-    {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = INPUT},
-    {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "kernel_size", .value = 45},
-    {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "scale_factor", .value = 5},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = MAP},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MASK), .text = MASKS},
-    {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = SCALED},
-    {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
-    {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
-    {.check = CHECK_OVERLAP, .status = BAD_PARAM},
-    {.check = CHECK_END}};
+#define GIVEN (MLUOP_BIT(INPUT) | MLUOP_BIT(MASK))
+
+/* The input and the mask are NHWC; the output is, or NCHW. */
+static bool forward_rules_hold(struct mluop_call *call, mluOpTensorLayout_t layout,
+                               mluOpStatus_t *status) {
+  const char *const shape = layout == MLUOP_LAYOUT_NCHW ? PLANES : SCALED;
+  const struct mluop_rule forward_rules[] = {
+      {.check = CHECK_HANDLE, .status = BAD_PARAM},
+      {.check = CHECK_OBJECT, .status = BAD_PARAM},
+      {.check = CHECK_DESC, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_EMPTY, .status = SUCCESS, .tensors = MLUOP_ALL},
+      {.check = CHECK_SET, .status = BAD_PARAM},
+      {.check = CHECK_RANK, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = 4},
+      {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = GIVEN, .value = MLUOP_LAYOUT_NHWC},
+      {.check = CHECK_LAYOUT, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .value = layout},
+      {.check = CHECK_CONTIGUOUS, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_FLOATING, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT)},
+      {.check = CHECK_SAME_DTYPE, .status = BAD_PARAM, .tensors = MLUOP_ALL, .value = INPUT},
+      {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "kernel_size", .value = 45},
+      {.check = CHECK_MAX, .status = NOT_SUPPORTED, .text = "scale_factor", .value = 5},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(INPUT), .text = MAP},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(MASK), .text = MASKS},
+      {.check = CHECK_SHAPE, .status = BAD_PARAM, .tensors = MLUOP_BIT(OUTPUT), .text = shape},
+      {.check = CHECK_DATA, .status = BAD_PARAM, .tensors = MLUOP_ALL},
+      {.check = CHECK_ELEMENTS, .status = NOT_SUPPORTED, .tensors = MLUOP_ALL},
+      {.check = CHECK_OVERLAP, .status = BAD_PARAM},
+      {.check = CHECK_END}};
+  return mluop_contract_holds(call, forward_rules, status);
+}
 
 enum { GRAD_OUTPUT = 2, GRAD_INPUT, GRAD_MASK };
 
@@ -99,7 +110,7 @@ static enum carafe_tensors carafe_fit(const struct mluop_call *call) {
   return mluop_exceeds_caches(call->handle, 2 * bytes) ? CARAFE_FILL_CACHES : CARAFE_IN_CACHES;
 }
 
-mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args *args) {
+static mluOpStatus_t run(const struct mluop_call *call, struct carafe_args *args) {
   struct mluop_job job = {.kernel = NULL};
   args->N = mluop_extent(call, 'N');
   args->H = mluop_extent(call, 'H');
@@ -118,6 +129,16 @@ mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args
   return mluop_end_call(call, MLUOP_STATUS_SUCCESS);
 }
 
+static mluOpStatus_t run_forward(struct mluop_call *call, mluOpTensorLayout_t layout,
+                                 const void *input, const void *mask, void *output) {
+  mluOpStatus_t status;
+  if (!forward_rules_hold(call, layout, &status)) return status;
+  struct layout_args planes = {.size = 0};
+  struct carafe_args args = {.input = input, .mask = mask, .output = output};
+  if (layout == MLUOP_LAYOUT_NCHW) args.plan.planes = &planes;
+  return run(call, &args);
+}
+
 mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
                                  const mluOpTensorDescriptor_t input_desc, const void *input,
                                  const mluOpTensorDescriptor_t mask_desc, const void *mask,
@@ -130,10 +151,23 @@ mluOpStatus_t mluOpCarafeForward(mluOpHandle_t handle, const mluOpCarafeDescript
       .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
                   [MASK] = {"mask", mask_desc, mask, .output = false},
                   [OUTPUT] = {"output", output_desc, output, .output = true}}};
-  mluOpStatus_t status;
-  if (!mluop_contract_holds(&call, forward_rules, &status)) return status;
-  struct carafe_args args = {.input = input, .mask = mask, .output = output};
-  return mluop_carafe_run(&call, &args);
+  return run_forward(&call, MLUOP_LAYOUT_NHWC, input, mask, output);
+}
+
+mluOpStatus_t mluOpCpuCarafeNchwForward(mluOpHandle_t handle,
+                                        const mluOpCarafeDescriptor_t carafe_desc,
+                                        const mluOpTensorDescriptor_t input_desc, const void *input,
+                                        const mluOpTensorDescriptor_t mask_desc, const void *mask,
+                                        const mluOpTensorDescriptor_t output_desc, void *output) {
+  struct mluop_call call = {
+      .api = "mluOpCpuCarafeNchwForward",
+      .gen_case = "cpu_carafe_nchw_forward carafe_param",
+      .handle = handle,
+      .objects = {{.name = "carafe_desc", .pointer = carafe_desc, .kind = MLUOP_PARAMETERS}},
+      .tensors = {[INPUT] = {"input", input_desc, input, .output = false},
+                  [MASK] = {"mask", mask_desc, mask, .output = false},
+                  [OUTPUT] = {"output", output_desc, output, .output = true}}};
+  return run_forward(&call, MLUOP_LAYOUT_NCHW, input, mask, output);
 }
 
 mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescriptor_t carafe_desc,
@@ -159,5 +193,5 @@ mluOpStatus_t mluOpCarafeBackward(mluOpHandle_t handle, const mluOpCarafeDescrip
                                       .grad_output = grad_output,
                                       .grad_input = grad_input,
                                       .grad_mask = grad_mask};
-  return mluop_carafe_run(&call, &args.both);
+  return run(&call, &args.both);
 }

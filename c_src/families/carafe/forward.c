@@ -142,7 +142,8 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct
 static void sum_windows(struct walk *s) {
   const struct carafe_args *a = s->args;
   struct walk next = *s;
-  const struct walk *ahead = a->plan.tensors != CARAFE_IN_CACHES && next_windows(&next) ? &next : NULL;
+  const struct walk *ahead =
+      a->plan.tensors != CARAFE_IN_CACHES && next_windows(&next) ? &next : NULL;
   if (a->is_half) pack_weights(s);
   for (int64_t slice = 0; slice < carafe_slices(a); slice++) {
     for (int64_t g = s->groups.begin; g < s->groups.end; g++) sum_slice(s, slice, g, ahead);

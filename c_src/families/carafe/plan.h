@@ -10,7 +10,4 @@
 /* Expects shape, tensors, and `plan.tensors` in `args`; sets its plan and the job. */
 void mluop_carafe_plan(mluOpHandle_t handle, struct carafe_args *args, struct mluop_job *job);
 
-/* Runs a call whose arguments are right. `args` has the tensors. */
-mluOpStatus_t mluop_carafe_run(const struct mluop_call *call, struct carafe_args *args);
-
 #endif /* MLUOP_FAMILIES_CARAFE_PLAN_H_ */
