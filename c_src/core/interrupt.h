@@ -30,9 +30,8 @@ static inline bool mluop_is_stopped(const struct mluop_interrupt *interrupt) {
   return __atomic_load_n(&interrupt->stopped, __ATOMIC_RELAXED);
 }
 
-/* How many items a thread does between two looks at the clock. They are cut at multiples of
- * `piece`.
- */
+/* How many items a thread does between two looks at the clock: they are cut at multiples of
+ * `piece`. */
 struct mluop_pace {
   int64_t piece, items, left;
   int64_t looked_at; /* 0: not yet */
