@@ -23,9 +23,9 @@ static inline size_t roi_align_maximum_bytes(int64_t channels) {
   return 4 * roi_align_row(channels);
 }
 
-/* The search loads whole pixels, and in vectors of 16 all across two cache lines, unless channels
-   fill them: up to so many floats those of 8 are faster (1.1 to 1.7), then both wait for the map.
- */
+/* Most vectors of 16 floats lie across two cache lines, unless channels are a multiple of 16. If
+   few channels are left over, vectors of 8 are faster (1.1 to 1.7 times); from so many channels on,
+   both wait for the map. */
 enum { ROI_ALIGN_FEW_FLOATS = 128 };
 
 /* Sums of a block in double precision, while the gradients of maxima are added up: as many as two

@@ -9,45 +9,20 @@ from pymluops.torch._double import in_double, is_double, pixels
 from pymluops.torch._native_calls import call, nchw, nhwc
 
 
-def forward(
-    features: Tensor,
-    masks: Tensor,
-    output: Tensor,
-    kernel_size: int,
-    group_size: int,
-    scale_factor: int,
-) -> None:
-    """Call it with NHWC tensors."""
+def forward(features: Tensor, masks: Tensor, output: Tensor, *numbers: int) -> None:
+    """Call it with NHWC tensors; the numbers are kernel_size, group_size and scale_factor."""
     if is_double(output):
-        numbers = (kernel_size, group_size, scale_factor)
         given = (pixels(features), pixels(masks))
         pixels(output).copy_(in_double(reference.carafe_forward, *given, *numbers))
         return
-    call(
-        "mluOpCarafeForward",
-        object_descriptor("Carafe", 4, kernel_size, group_size, scale_factor),
-        *nhwc(features),
-        *nhwc(masks),
-        *nhwc(output),
-    )
+    parameters = object_descriptor("Carafe", 4, *numbers)
+    call("mluOpCarafeForward", parameters, *nhwc(features), *nhwc(masks), *nhwc(output))
 
 
-def forward_nchw(
-    features: Tensor,
-    masks: Tensor,
-    output: Tensor,
-    kernel_size: int,
-    group_size: int,
-    scale_factor: int,
-) -> None:
+def forward_nchw(features: Tensor, masks: Tensor, output: Tensor, *numbers: int) -> None:
     """Call it with NHWC tensors and a contiguous output, in float32 or float16."""
-    call(
-        "mluOpCpuCarafeNchwForward",
-        object_descriptor("Carafe", 4, kernel_size, group_size, scale_factor),
-        *nhwc(features),
-        *nhwc(masks),
-        *nchw(output),
-    )
+    parameters = object_descriptor("Carafe", 4, *numbers)
+    call("mluOpCpuCarafeNchwForward", parameters, *nhwc(features), *nhwc(masks), *nchw(output))
 
 
 def backward(
