@@ -10,7 +10,7 @@ from pymluops._tensor import Array, ArrayLike
 from pymluops.errors import bad_type, bad_value
 
 #: Of maps with at most so many pixels, their rows and columns are kept.
-KEPT_PIXELS = 1 << 18
+KEPT_PIXELS = 1 << 16
 
 # The rows of the positions; or rows and columns as np.nonzero returns them; or a boolean mask.
 Positions: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
