@@ -10,6 +10,7 @@ from python_calls import CALLS, assert_blames, same
 
 import pymluops
 from pymluops import BadParamError, BadTypeError, MluOpError, reference
+from pymluops._families.masked import positions
 
 
 def test_two_huge_numbers_do_not_overflow():
@@ -83,6 +84,20 @@ def test_a_mask_for_the_positions(mask):
     expected = pymluops.masked_col2im_forward(col, rows, columns, height=4, width=3)
     assert same(pymluops.masked_col2im_forward(col, mask), expected)
     assert same(pymluops.masked_col2im_forward(col, np.nonzero(mask), height=4, width=3), expected)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_positions_of_a_mask_are_those_of_nonzero(mask, order, monkeypatch):
+    """Also where memory is not C-contiguous, and where maps are too large to keep their pixels."""
+    mask = mask[::order, ::order].T
+    assert np.array_equal(positions.chosen_positions(mask), np.nonzero(mask))
+    kept = positions._pixels.cache_info()
+    monkeypatch.setattr(positions, "KEPT_PIXELS", mask.size - 1)
+    found = positions.chosen_positions(mask)
+    assert np.array_equal(found, np.nonzero(mask))
+    assert found.dtype == np.int32
+    assert positions._pixels.cache_info() == kept
+    assert positions.chosen_positions(mask[:0]).shape == (2, 0)
 
 
 def test_masks_for_a_batch(rng, mask):

@@ -6,12 +6,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from pymluops._families.masked.columns import col2im, im2col
+from pymluops._families.masked.native import Positions
+from pymluops._families.masked.positions import chosen_positions
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
     Spec,
@@ -74,44 +75,34 @@ def _output_shape(
 _ZERO = torch.zeros((), device="cpu")
 
 
-class _Sites:
-    """The positions where a mask is positive: rows and columns, (2, count)."""
+def _positions(mask: Tensor) -> Positions:
+    """Return rows and columns of the pixels where a mask is positive, (2, count)."""
+    # NumPy finds them in less time than torch, which needs more steps.
+    return chosen_positions((mask > _ZERO).numpy()[0])
 
-    def __init__(self, mask: Tensor) -> None:
-        # NumPy finds them in less time than torch, which needs more steps for rows and columns.
-        chosen = (mask > _ZERO).numpy().ravel().nonzero()[0]
-        self.count = len(chosen)
-        self.positions = np.empty((2, self.count), np.int32)
-        rows, columns = self.positions[0], self.positions[1]
-        np.divmod(chosen, mask.shape[2], rows, columns, casting="unsafe")
 
-    def check_inside(self, shape: tuple[int, ...]) -> None:
-        """Raise ValueError for a position that an output of this shape does not have."""
-        height, width = shape[2:]
-        outside = (self.positions[0] >= height) | (self.positions[1] >= width)
-        if outside.any():
-            y, x = self.positions[:, outside][:, 0].tolist()
-            message = (
-                f"masked_conv2d: mask is positive at {(y, x)}, outside the output of {height} x "
-                f"{width}; use padding=(kernel_h // 2, kernel_w // 2), or clear the mask there"
-            )
-            raise ValueError(message)
-
-    def columns(self, image: Tensor, kernel: tuple[int, int], pad: tuple[int, int]) -> Tensor:
-        """Return the window of an image at each position, as a column of (C, *kernel) values."""
-        return im2col(image, self.positions, kernel, pad)
-
-    def image(self, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """Return an image with columns of values at the positions, and 0 elsewhere."""
-        return col2im(values, self.positions, shape[2], shape[3])
+def _check_inside(positions: Positions, height: int, width: int) -> None:
+    """Raise ValueError for a position that an output of this size does not have."""
+    outside = (positions[0] >= height) | (positions[1] >= width)
+    if outside.any():
+        y, x = positions[:, outside][:, 0].tolist()
+        message = (
+            f"masked_conv2d: mask is positive at {(y, x)}, outside the output of {height} x "
+            f"{width}; use padding=(kernel_h // 2, kernel_w // 2), or clear the mask there"
+        )
+        raise ValueError(message)
 
 
 def _convolve(
-    features: Tensor, sites: _Sites, weight: Tensor, bias: Tensor | None, pad: tuple[int, int]
+    features: Tensor,
+    positions: Positions,
+    weight: Tensor,
+    bias: Tensor | None,
+    pad: tuple[int, int],
 ) -> Tensor:
-    """Compute the results at the sites, a column of out_channels values each."""
+    """Compute the results at positions, a column of out_channels values each."""
     out_c, _, kernel_h, kernel_w = weight.shape
-    columns = sites.columns(features, (kernel_h, kernel_w), pad)
+    columns = im2col(features, positions, (kernel_h, kernel_w), pad)
     matrix = weight.view(out_c, -1)
     if bias is None:
         return torch.mm(matrix, columns)
@@ -128,20 +119,21 @@ def _forward(
     shape = _output_shape(
         spec(features), mask.shape, spec(weight), _spec_or_none(bias), pad_h, pad_w
     )
-    sites = _Sites(mask)
-    if sites.count == 0 or 0 in shape:
+    positions = _positions(mask)
+    if positions.size == 0 or 0 in shape:
         return new_zeros(shape, features)
-    if shape[2] < mask.shape[1] or shape[3] < mask.shape[2]:
-        sites.check_inside(shape)
+    _, _, height, width = shape
+    if height < features.shape[2] or width < features.shape[3]:
+        _check_inside(positions, height, width)
     dtype = wide_dtype(features)
     result = _convolve(
         features,
-        sites,
+        positions,
         to_dense(weight, dtype),
         None if bias is None else to_dense(bias, dtype),
         (pad_h, pad_w),
     )
-    return as_input(sites.image(result, shape), features)
+    return as_input(col2im(result, positions, height, width), features)
 
 
 def _forward_fake(
@@ -181,35 +173,33 @@ def _backward(
     pad_h: int,
     pad_w: int,
     needed: list[bool],
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     """The gradients of features, weight and bias: those needed, others are empty."""
-    grad_features, grad_weight, grad_bias = _new_grads(grad_output, features, weight, needed)
-    sites = _Sites(mask)
-    if sites.count == 0 or grad_output.numel() == 0 or features.numel() == 0:
-        return grad_features.zero_(), grad_weight.zero_(), grad_bias.zero_()
+    positions = _positions(mask)
+    if positions.size == 0 or grad_output.numel() == 0 or features.numel() == 0:
+        return tuple(made.zero_() for made in _new_grads(features, weight, needed))
+    grads = [features.new_empty(0) for _ in needed]
     kernel, pad = (weight.shape[2], weight.shape[3]), (pad_h, pad_w)
-    grad = sites.columns(grad_output, (1, 1), (0, 0))
+    grad = im2col(grad_output, positions, (1, 1), (0, 0))
     if needed[0]:
-        pixels = _Sites(_reached(mask, grad_output.shape, kernel, pad))
+        pixels = _positions(_reached(mask, grad_output.shape, kernel, pad))
         result = _convolve(
-            sites.image(grad, grad_output.shape),
+            col2im(grad, positions, *grad_output.shape[2:]),
             pixels,
             _flipped(weight.to(grad.dtype)),
             None,
             (kernel[0] - 1 - pad_h, kernel[1] - 1 - pad_w),
         )
-        grad_features.copy_(pixels.image(result, features.shape))
+        grads[0] = as_input(col2im(result, pixels, *features.shape[2:]), features)
     if needed[1]:
-        columns = sites.columns(features, kernel, pad)
-        grad_weight.copy_(torch.mm(grad, columns.t()).view(weight.shape))
+        columns = im2col(features, positions, kernel, pad)
+        grads[1] = torch.mm(grad, columns.t()).view(weight.shape).to(weight.dtype)
     if needed[2]:
-        grad_bias.copy_(grad.sum(1))
-    return grad_features, grad_weight, grad_bias
+        grads[2] = grad.sum(1).to(weight.dtype)
+    return tuple(grads)
 
 
-def _new_grads(
-    grad_output: Tensor, features: Tensor, weight: Tensor, needed: list[bool]
-) -> tuple[Tensor, Tensor, Tensor]:
+def _new_grads(features: Tensor, weight: Tensor, needed: list[bool]) -> tuple[Tensor, ...]:
     return (
         new_tensor(features.shape, features) if needed[0] else features.new_empty(0),
         weight.new_empty(weight.shape if needed[1] else 0),
@@ -225,8 +215,8 @@ def _backward_fake(
     pad_h: int,
     pad_w: int,
     needed: list[bool],
-) -> tuple[Tensor, Tensor, Tensor]:
-    return _new_grads(grad_output, features, weight, needed)
+) -> tuple[Tensor, ...]:
+    return _new_grads(features, weight, needed)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
