@@ -217,10 +217,7 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_bloc
   const int64_t first = block->image * a->shape.H;
   const struct range rows = common(block->rows, box->top - first, box->bottom - first);
   const struct range cols = common(block->cols, box->left, box->right);
-  const struct range touched = {cols.begin - block->cols.begin, cols.end - block->cols.begin};
-  for (int64_t row = rows.begin; row < rows.end; row++) {
-    touch(block, row - block->rows.begin, touched);
-  }
+  for (int64_t row = rows.begin; row < rows.end; row++) touch(block, row - block->rows.begin);
   const int64_t bin = a->memory.bins[item].index;
   int64_t c = 0;
   if (rows.end - rows.begin <= FEW_PIXELS && cols.end - cols.begin <= FEW_PIXELS &&
@@ -235,10 +232,9 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_bloc
 
 /* Sums of a block that is added to by many bins: 0, and no pixel of the block is left out. */
 static void start_totals(struct roi_block *block, double *totals) {
-  const int64_t rows = block->rows.end - block->rows.begin,
-                cols = block->cols.end - block->cols.begin;
+  const int64_t rows = block->rows.end - block->rows.begin;
   memset(totals, 0, (size_t)(rows * block->pitch) * sizeof(*totals));
-  for (int64_t row = 0; row < rows; row++) touch(block, row, (struct range){0, cols});
+  for (int64_t row = 0; row < rows; row++) touch(block, row);
 }
 
 /* Moves the sums so far into the totals, or, in the end, all of them back. */
