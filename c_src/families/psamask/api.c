@@ -35,7 +35,8 @@ enum {
   BYTE_COST = 76,        /* of the target, in picoseconds */
   NEAR_BYTES = 1 << 21,  /* so near that a prefetch costs more than the wait */
   WIDEST_MASK = 1 << 12, /* that distribute backward streams */
-  WIDEST_VECTOR = 16
+  WIDEST_VECTOR = 16,
+  NARROW_MAP = 40 /* up to which shorter vectors are better where distribute backward streams */
 };
 
 /* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
@@ -92,14 +93,13 @@ static mluOpStatus_t run_nhwc(const struct mluop_call *call, struct psamask_args
   const int64_t pixels = a->distributes && a->forward ? a->W : 1; /* of an item */
   const int64_t floats = pixels * (a->forward ? a->H * a->W : a->h_mask * a->w_mask);
   struct mluop_job job = job_of(a, a->N * a->H * a->W / pixels, floats);
+  if (a->distributes) job.scratch_bytes = plan_distribute(a);
+  if (a->distributes && !a->forward && a->stream && a->W <= NARROW_MAP) job.run = 1;
   mluop_kernel *const *const distribute =
       a->forward ? psamask_distribute_forward : psamask_distribute_backward;
   job.kernel =
       (a->distributes ? distribute : psamask_collect)[mluop_isa_for_run(call->handle, job.run)];
-  if (a->distributes) {
-    job.scratch_bytes = plan_distribute(a);
-    if (mluop_reserve(call->handle, 0, &job) == NULL) return mluop_no_scratch(call);
-  }
+  if (a->distributes && mluop_reserve(call->handle, 0, &job) == NULL) return mluop_no_scratch(call);
   mluop_parallel_for(call->handle, &job);
   return mluop_end_call(call, SUCCESS);
 }
