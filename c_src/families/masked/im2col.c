@@ -122,10 +122,10 @@ MLUOP_INLINE void move_group(const struct column_block *c, const struct position
   }
 }
 
-/* One row of data_col: the groups of the block at one tap. */
+/* One row of data_col: the groups of the block at one tap. `ahead`: the next plane is next. */
 MLUOP_INLINE void move_row(const struct masked_args *a, const struct column_block *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
-                           uint64_t shift, char *to, int64_t size) {
+                           uint64_t shift, char *to, int ahead, int64_t size) {
   const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
   const char *feature = (const char *)a->source + channel * plane * size;
   const int64_t left = (a->C - channel) * plane; /* elements from there on */
@@ -135,6 +135,10 @@ MLUOP_INLINE void move_row(const struct masked_args *a, const struct column_bloc
   const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
   const int safe = begin >= 0 && begin <= end && end <= a->C * plane;
   for (int64_t g = 0; g + 1 < c->count; g++) {
+    if (ahead) {
+      const uint64_t next = (uint64_t)c->groups[g].pick.first + shift + (uint64_t)plane;
+      mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
+    }
     move_group(c, &c->groups[g], feature, left, shift, to + g * PICK_BYTES,
                on_row[g] & on_column[g], safe, size);
   }
@@ -155,7 +159,8 @@ MLUOP_INLINE void move_channel(const struct masked_args *a, const struct column_
       char *out = (char *)a->target + (row * a->M + c->begin) * size;
       const uint32_t *on_row = c->on_rows[i - i0], *on_column = c->on_columns[j - j0];
       const int direct = !a->plan.stream && bytes >= PICK_BYTES;
-      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer, size);
+      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer,
+               a->plan.stream && j == j0, size);
       if (!direct) stream_bytes(out, buffer, bytes);
     }
   }
