@@ -178,17 +178,12 @@ static void add_line(const struct border_list *list, float *sums, const float *p
   for (int64_t i = 0; i < line_size(list); i++) sums[i] += part[i];
 }
 
-/* The most borders whose gradients are added up one by one. */
-static int64_t part_of(const struct border_list *list) {
-  return list->places > 256 ? 2 * list->places : 512;
-}
-
 /* All borders that lie between `line` and the next one. Where very many meet, float sums would lose
-   digits: they are added up in parts, each from 0, in the lines at `spare`. */
+   digits: they are added up in parts of so many borders, each from 0, in the lines at `spare`. */
 static void spread_line(const struct border_list *list, int64_t line, struct targets to,
                         float *spare) {
-  const int64_t begin = list->order.first[line * list->places];
-  const int64_t end = list->order.first[(line + 1) * list->places], part = part_of(list);
+  const int64_t begin = list->order.first[line], end = list->order.first[line + 1];
+  const int64_t part = list->places > 256 ? 2 * list->places : 512;
   if (end - begin <= part) {
     spread_borders(list, begin, end, to);
     return;

@@ -25,10 +25,6 @@ static void copy_line(const struct border_list *list, int64_t line, float *to) {
   const int64_t from = list->origin + line * list->line_step;
   for (int64_t place = 0; place <= list->places; place++) {
     const int64_t source = place < list->places ? place : list->places - 1;
-    if (place + PIXELS_AHEAD < list->places) {
-      const int64_t next = from + (place + PIXELS_AHEAD) * list->place_step;
-      prefetch_elements(a->map, next, list->width, is_half);
-    }
     copy_pixel(to + place * a->plan.pixel_floats, a->map, from + source * list->place_step,
                list->width, is_half);
   }

@@ -45,7 +45,7 @@ static inline int64_t border_row(const struct border_list *list, int64_t k) {
 /* A border: where it is across the lines, and where it starts and ends and how it steps along
    them. */
 struct border {
-  float across, start, stride, end;
+  float across, start, stride;
 };
 
 static inline struct border border_of(const struct border_list *list, int64_t k) {
@@ -56,19 +56,16 @@ static inline struct border border_of(const struct border_list *list, int64_t k)
   const float high = mluop_load_as(a->shape.boxes, box + along + 2, a->shape.is_half);
   const float stride = (high - low) / (float)a->shape.pool_size;
   const float across = mluop_load_as(a->shape.boxes, box + 1 - along + far, a->shape.is_half);
-  return far ? (struct border){across, high, -stride, low}
-             : (struct border){across, low, stride, high};
+  return far ? (struct border){across, high, -stride} : (struct border){across, low, stride};
 }
 
-/* Rows of borders in the order of a plan, and pixels of one border's channels, are too far apart
-   for the CPU to see them coming. Lines that are about to be written are fetched too. (Always
-   inline: compilers drop calls of functions that do nothing but prefetch.) */
+/* Rows of borders in the order of a plan are too far apart for the CPU to see them coming. Lines
+   that are about to be written are fetched too. (Always inline: compilers drop calls of functions
+   that do nothing but prefetch.) */
 MLUOP_INLINE void prefetch_elements(const void *base, int64_t first, int64_t count, int is_half) {
   const int64_t size = is_half ? 2 : 4;
   const char *from = (const char *)base + first * size;
   for (int64_t i = 0; i < count * size; i += 64) mluop_prefetch(from + i);
 }
-
-enum { PIXELS_AHEAD = 2 };
 
 #endif /* MLUOP_FAMILIES_BORDER_ALIGN_GEOMETRY_H_ */

@@ -49,7 +49,7 @@ struct border_align_args {
 /* The borders of a list in order: the boxes of image n, by the line of border b, those without a
    line last. `first` has K + 3 numbers, the others K: see order_list. */
 struct border_align_order {
-  int32_t *boxes, *first, *keys;
+  int32_t *boxes, *first, *on_line;
 };
 
 static inline int64_t border_align_order_size(const struct border_align_shape *shape) {

@@ -2,35 +2,22 @@
 #include "families/border_align/geometry.h"
 #include "families/border_align/kernels.h"
 
-/* The pixel of a coordinate that only decides an order: anything outside goes to the ends. */
-static int64_t nearest_place(float at, int64_t places) {
-  if (!(at > 0.0f)) return 0;
-  return at < (float)places ? (int64_t)at : places - 1;
-}
-
-/* Borders on one line are ordered by where they begin, so that neighbours in the order share
-   pixels: line * places + place. Those without a line come last. */
-static int64_t key_of(const struct border_list *list, int64_t k) {
-  const struct border border = border_of(list, k);
-  struct mluop_axis across;
-  if (!mluop_axis_at(border.across, list->lines, &across)) return list->a->shape.K;
-  const float begin = border.start < border.end ? border.start : border.end;
-  return across.low * list->places + nearest_place(begin, list->places);
-}
-
-/* A counting sort by key, stable in k. Afterwards the boxes of key i stand in order from first[i]
-   to first[i + 1]; while they are filled in, first[i + 1] is where the next one goes. Each key is
-   found once, in `keys`: another thread may change the boxes. */
+/* A counting sort by line, stable in k; borders without a line come last. Afterwards the boxes of
+   line i stand in order from first[i] to first[i + 1]; while they are filled in, first[i + 1] is
+   where the next one goes. Each line is found once, in `on_line`: another thread may change the
+   boxes. */
 static void order_list(const struct border_list *list) {
-  const int64_t K = list->a->shape.K;
-  int32_t *const first = list->order.first, *const keys = list->order.keys;
-  memset(first, 0, (size_t)(K + 3) * sizeof(*first));
+  const int64_t K = list->a->shape.K, lines = list->lines;
+  int32_t *const first = list->order.first, *const on_line = list->order.on_line;
+  memset(first, 0, (size_t)(lines + 3) * sizeof(*first));
   for (int64_t k = 0; k < K; k++) {
-    keys[k] = (int32_t)key_of(list, k);
-    first[keys[k] + 2]++;
+    struct mluop_axis across = {.low = lines};
+    mluop_axis_at(border_of(list, k).across, lines, &across);
+    on_line[k] = (int32_t)across.low;
+    first[on_line[k] + 2]++;
   }
-  for (int64_t key = 0; key <= K; key++) first[key + 2] += first[key + 1];
-  for (int64_t k = 0; k < K; k++) list->order.boxes[first[keys[k] + 1]++] = (int32_t)k;
+  for (int64_t line = 0; line <= lines; line++) first[line + 2] += first[line + 1];
+  for (int64_t k = 0; k < K; k++) list->order.boxes[first[on_line[k] + 1]++] = (int32_t)k;
 }
 
 /* Item: a list. */

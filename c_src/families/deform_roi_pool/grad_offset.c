@@ -5,16 +5,10 @@
 /* Vectors of channels whose gradients are held in registers at once. */
 enum { VECTORS = VL == 16 ? 16 : 8 };
 
-/* Sums over channels, a lane each: gradient times the slope of the value. */
-struct slope_sums {
-  vf x, y;
-};
-
-/* Adds `count` vectors of channels from c, or one of `part` channels. A pixel is multiplied by the
-   gradient first: it is loaded once for both sums. */
+/* Adds `count` vectors of channels from c, or one of `part` channels, to the sums of gradient times
+   slope along x and y. A pixel is multiplied by the gradient first: it is loaded once for both. */
 MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_pool_bin_taps *taps,
-                             int64_t c, int count, int64_t part, int is_half,
-                             struct slope_sums *slopes) {
+                             int64_t c, int count, int64_t part, int is_half, vf slopes[2]) {
   vf g[VECTORS];
   for (int k = 0; k < count; k++) {
     const int64_t at = taps->pooled + c + k * VL;
@@ -35,15 +29,15 @@ MLUOP_INLINE void add_slopes(const struct roi_pool_args *a, const struct roi_poo
       x = vf_fma(vf_set(taps->col[j].step), product, x);
       y = vf_fma(vf_set(taps->col[j].slope), product, y);
     }
-    slopes->x = vf_fma(vf_set(taps->row[i].slope), x, slopes->x);
-    slopes->y = vf_fma(vf_set(taps->row[i].step), y, slopes->y);
+    slopes[0] = vf_fma(vf_set(taps->row[i].slope), x, slopes[0]);
+    slopes[1] = vf_fma(vf_set(taps->row[i].step), y, slopes[1]);
   }
 }
 
 /* The sums over all pixels of a bin. */
 MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a, int64_t item,
                                               struct roi_pool_bin_taps *taps, int is_half) {
-  struct slope_sums slopes = {vf_set(0.0f), vf_set(0.0f)};
+  vf slopes[2] = {vf_set(0.0f), vf_set(0.0f)};
   taps->windows = 1;
   for (int64_t window = 0; window < taps->windows; window++) {
     if (!window_taps(a, item, window, 1, taps)) continue;
@@ -51,12 +45,12 @@ MLUOP_INLINE struct roi_pool_slopes whole_bin(const struct roi_pool_args *a, int
     MLUOP_UNROLL
     for (int count = VECTORS; count > 0; count /= 2) {
       for (; c + count * VL <= a->shape.C; c += count * VL) {
-        add_slopes(a, taps, c, count, VL, is_half, &slopes);
+        add_slopes(a, taps, c, count, VL, is_half, slopes);
       }
     }
-    if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, &slopes);
+    if (c < a->shape.C) add_slopes(a, taps, c, 1, a->shape.C - c, is_half, slopes);
   }
-  return (struct roi_pool_slopes){vf_sum(slopes.x), vf_sum(slopes.y)};
+  return (struct roi_pool_slopes){vf_sum(slopes[0]), vf_sum(slopes[1])};
 }
 
 /* The sums over the blocks of a bin. */

@@ -122,10 +122,11 @@ MLUOP_INLINE void move_group(const struct column_block *c, const struct position
   }
 }
 
-/* One row of data_col: the groups of the block at one tap. `ahead`: the next plane is next. */
+/* One row of data_col: the groups of the block at one tap. What is `ahead` elements behind their
+   first ones is needed soon (0: nothing is). */
 MLUOP_INLINE void move_row(const struct masked_args *a, const struct column_block *c,
                            const uint32_t *on_row, const uint32_t *on_column, int64_t channel,
-                           uint64_t shift, char *to, int ahead, int64_t size) {
+                           uint64_t shift, char *to, int64_t ahead, int64_t size) {
   const int64_t plane = a->H * a->W, window = PICK_VECTORS * pick_lanes(size);
   const char *feature = (const char *)a->source + channel * plane * size;
   const int64_t left = (a->C - channel) * plane; /* elements from there on */
@@ -135,8 +136,8 @@ MLUOP_INLINE void move_row(const struct masked_args *a, const struct column_bloc
   const int64_t end = (int64_t)(base + (uint64_t)c->last + (uint64_t)window);
   const int safe = begin >= 0 && begin <= end && end <= a->C * plane;
   for (int64_t g = 0; g + 1 < c->count; g++) {
-    if (ahead) {
-      const uint64_t next = (uint64_t)c->groups[g].pick.first + shift + (uint64_t)plane;
+    if (ahead != 0) {
+      const uint64_t next = (uint64_t)c->groups[g].pick.first + shift + (uint64_t)ahead;
       mluop_prefetch((const void *)((uintptr_t)feature + next * (uint64_t)size));
     }
     move_group(c, &c->groups[g], feature, left, shift, to + g * PICK_BYTES,
@@ -159,8 +160,10 @@ MLUOP_INLINE void move_channel(const struct masked_args *a, const struct column_
       char *out = (char *)a->target + (row * a->M + c->begin) * size;
       const uint32_t *on_row = c->on_rows[i - i0], *on_column = c->on_columns[j - j0];
       const int direct = !a->plan.stream && bytes >= PICK_BYTES;
-      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer,
-               a->plan.stream && j == j0, size);
+      /* The first row of taps fetches the next plane: each tap another line of each group. */
+      const int fetch = a->plan.stream && i == i0;
+      const int64_t ahead = fetch ? a->H * a->W + (j - j0) * (LINE_BYTES / size - 1) : 0;
+      move_row(a, c, on_row, on_column, channel, shift, direct ? out : buffer, ahead, size);
       if (!direct) stream_bytes(out, buffer, bytes);
     }
   }

@@ -35,7 +35,8 @@ enum {
   BYTE_COST = 76,        /* of the target, in picoseconds */
   NEAR_BYTES = 1 << 21,  /* so near that a prefetch costs more than the wait */
   WIDEST_MASK = 1 << 12, /* that distribute backward streams */
-  WIDEST_VECTOR = 16
+  WIDEST_VECTOR = 16,
+  NARROW_MAP = 40 /* up to which shorter vectors are better where distribute backward streams */
 };
 
 /* What a call brings into the caches: the target, and what is read. Of masks, that are runs, with
@@ -92,14 +93,13 @@ static mluOpStatus_t run_nhwc(const struct mluop_call *call, struct psamask_args
   const int64_t pixels = a->distributes && a->forward ? a->W : 1; /* of an item */
   const int64_t floats = pixels * (a->forward ? a->H * a->W : a->h_mask * a->w_mask);
   struct mluop_job job = job_of(a, a->N * a->H * a->W / pixels, floats);
+  if (a->distributes) job.scratch_bytes = plan_distribute(a);
+  if (a->distributes && !a->forward && a->stream && a->W <= NARROW_MAP) job.run = 1;
   mluop_kernel *const *const distribute =
       a->forward ? psamask_distribute_forward : psamask_distribute_backward;
   job.kernel =
       (a->distributes ? distribute : psamask_collect)[mluop_isa_for_run(call->handle, job.run)];
-  if (a->distributes) {
-    job.scratch_bytes = plan_distribute(a);
-    if (mluop_reserve(call->handle, 0, &job) == NULL) return mluop_no_scratch(call);
-  }
+  if (a->distributes && mluop_reserve(call->handle, 0, &job) == NULL) return mluop_no_scratch(call);
   mluop_parallel_for(call->handle, &job);
   return mluop_end_call(call, SUCCESS);
 }
@@ -118,82 +118,71 @@ static mluOpStatus_t run_nchw(const struct mluop_call *call, struct psamask_args
   return mluop_end_call(call, SUCCESS);
 }
 
-static mluOpStatus_t run(struct mluop_call *call, bool forward, bool nchw, const void *source,
-                         void *target) {
+/* `call` has what differs between the functions: its names and the handle. */
+static mluOpStatus_t run(struct mluop_call call, bool forward, bool nchw, int psa_type, int h_mask,
+                         int w_mask, mluOpTensorDescriptor_t masks_desc, const void *masks,
+                         mluOpTensorDescriptor_t spread_desc, const void *spread) {
+  call.tensors[MASKS] =
+      (struct mluop_tensor){forward ? "x" : "dx", masks_desc, masks, .output = !forward};
+  call.tensors[SPREAD] =
+      (struct mluop_tensor){forward ? "y" : "dy", spread_desc, spread, .output = forward};
+  call.scalars[0] = mluop_integer("psa_type", psa_type);
+  call.scalars[1] = mluop_integer("h_mask", h_mask);
+  call.scalars[2] = mluop_integer("w_mask", w_mask);
   mluOpStatus_t status;
-  if (!rules_hold(call, forward, nchw, &status)) return status;
-  struct psamask_args args = {.source = source,
-                              .target = target,
-                              .N = mluop_extent(call, 'N'),
-                              .H = mluop_extent(call, 'H'),
-                              .W = mluop_extent(call, 'W'),
-                              .h_mask = mluop_integer_of(call, "h_mask"),
-                              .w_mask = mluop_integer_of(call, "w_mask"),
+  if (!rules_hold(&call, forward, nchw, &status)) return status;
+  struct psamask_args args = {.source = forward ? masks : spread,
+                              .target = (void *)(forward ? spread : masks),
+                              .N = mluop_extent(&call, 'N'),
+                              .H = mluop_extent(&call, 'H'),
+                              .W = mluop_extent(&call, 'W'),
+                              .h_mask = h_mask,
+                              .w_mask = w_mask,
                               .forward = forward,
-                              .distributes = mluop_integer_of(call, "psa_type") == 1};
-  if (args.h_mask * args.w_mask == 0) return mluop_end_call(call, SUCCESS); /* an empty dx */
+                              .distributes = psa_type == 1};
+  if (args.h_mask * args.w_mask == 0) return mluop_end_call(&call, SUCCESS); /* an empty dx */
   const int64_t moved = moved_bytes(&args);
   args.prefetch = moved > NEAR_BYTES;
-  args.stream = mluop_exceeds_caches(call->handle, moved);
-  return nchw ? run_nchw(call, &args) : run_nhwc(call, &args);
+  args.stream = mluop_exceeds_caches(call.handle, moved);
+  return nchw ? run_nchw(&call, &args) : run_nhwc(&call, &args);
 }
 
 mluOpStatus_t mluOpPsamaskForward(mluOpHandle_t handle, const int psa_type,
                                   const mluOpTensorDescriptor_t x_desc, const void *x,
                                   const int h_mask, const int w_mask,
                                   const mluOpTensorDescriptor_t y_desc, void *y) {
-  struct mluop_call call = {
-      .api = "mluOpPsamaskForward",
-      .gen_case = "psamask_forward psamask_forward_param",
-      .handle = handle,
-      .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
-                  [SPREAD] = {"y", y_desc, y, .output = true}},
-      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
-                  mluop_integer("w_mask", w_mask)}};
-  return run(&call, true, false, x, y);
+  const struct mluop_call call = {.api = "mluOpPsamaskForward",
+                                  .gen_case = "psamask_forward psamask_forward_param",
+                                  .handle = handle};
+  return run(call, true, false, psa_type, h_mask, w_mask, x_desc, x, y_desc, y);
 }
 
 mluOpStatus_t mluOpPsamaskBackward(mluOpHandle_t handle, const int psa_type,
                                    const mluOpTensorDescriptor_t dy_desc, const void *dy,
                                    const int h_mask, const int w_mask,
                                    const mluOpTensorDescriptor_t dx_desc, void *dx) {
-  struct mluop_call call = {
-      .api = "mluOpPsamaskBackward",
-      .gen_case = "psamask_backward psamask_backward_param",
-      .handle = handle,
-      .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
-                  [SPREAD] = {"dy", dy_desc, dy, .output = false}},
-      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
-                  mluop_integer("w_mask", w_mask)}};
-  return run(&call, false, false, dy, dx);
+  const struct mluop_call call = {.api = "mluOpPsamaskBackward",
+                                  .gen_case = "psamask_backward psamask_backward_param",
+                                  .handle = handle};
+  return run(call, false, false, psa_type, h_mask, w_mask, dx_desc, dx, dy_desc, dy);
 }
 
 mluOpStatus_t mluOpCpuPsamaskNchwForward(mluOpHandle_t handle, const int psa_type,
                                          const mluOpTensorDescriptor_t x_desc, const void *x,
                                          const int h_mask, const int w_mask,
                                          const mluOpTensorDescriptor_t y_desc, void *y) {
-  struct mluop_call call = {
-      .api = "mluOpCpuPsamaskNchwForward",
-      .gen_case = "cpu_psamask_nchw_forward psamask_forward_param",
-      .handle = handle,
-      .tensors = {[MASKS] = {"x", x_desc, x, .output = false},
-                  [SPREAD] = {"y", y_desc, y, .output = true}},
-      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
-                  mluop_integer("w_mask", w_mask)}};
-  return run(&call, true, true, x, y);
+  const struct mluop_call call = {.api = "mluOpCpuPsamaskNchwForward",
+                                  .gen_case = "cpu_psamask_nchw_forward psamask_forward_param",
+                                  .handle = handle};
+  return run(call, true, true, psa_type, h_mask, w_mask, x_desc, x, y_desc, y);
 }
 
 mluOpStatus_t mluOpCpuPsamaskNchwBackward(mluOpHandle_t handle, const int psa_type,
                                           const mluOpTensorDescriptor_t dy_desc, const void *dy,
                                           const int h_mask, const int w_mask,
                                           const mluOpTensorDescriptor_t dx_desc, void *dx) {
-  struct mluop_call call = {
-      .api = "mluOpCpuPsamaskNchwBackward",
-      .gen_case = "cpu_psamask_nchw_backward psamask_backward_param",
-      .handle = handle,
-      .tensors = {[MASKS] = {"dx", dx_desc, dx, .output = true},
-                  [SPREAD] = {"dy", dy_desc, dy, .output = false}},
-      .scalars = {mluop_integer("psa_type", psa_type), mluop_integer("h_mask", h_mask),
-                  mluop_integer("w_mask", w_mask)}};
-  return run(&call, false, true, dy, dx);
+  const struct mluop_call call = {.api = "mluOpCpuPsamaskNchwBackward",
+                                  .gen_case = "cpu_psamask_nchw_backward psamask_backward_param",
+                                  .handle = handle};
+  return run(call, false, true, psa_type, h_mask, w_mask, dx_desc, dx, dy_desc, dy);
 }

@@ -13,6 +13,9 @@ struct slab {
   float *rows;  /* scratch, to stream: for each row of y, the buffer of a writer */
 };
 
+/* Blocks between the prefetch of a block and its use: two where all waits for the memory. */
+enum { MOST_AHEAD = 2 };
+
 enum { ROW_FLOATS = PSAMASK_PIXELS + LINE_FLOATS };
 
 /* Some pixels. Target t is `t + shift` floats from at[i], of pixel p + i; shift is the same for
@@ -95,7 +98,7 @@ static void send_rows(const struct slab *s, const struct pixel_block *b, int64_t
   }
 }
 
-/* Targets begin to end - 1, which lie side by side. The same of the next block is prefetched, a
+/* Targets begin to end - 1, which lie side by side. The same of a later block is prefetched, a
    few runs after each tile. */
 static void put_targets(const struct slab *s, const struct pixel_block *b,
                         const struct pixel_block *next, int64_t begin, int64_t end, int64_t shift) {
@@ -126,19 +129,23 @@ static void put_targets(const struct slab *s, const struct pixel_block *b,
 
 static void put_slab(const struct slab *s) {
   const struct psamask_args *a = s->a;
-  struct pixel_block blocks[2];
-  int turn = 0;
-  if (a->blocks.whole) set_block(s, &blocks[0], s->p_begin);
-  for (int64_t p = s->p_begin; p < s->p_end; p += PSAMASK_PIXELS, turn ^= 1) {
-    struct pixel_block *b = &blocks[turn], *next = &blocks[turn ^ 1];
-    if (!a->blocks.whole) {
+  struct pixel_block blocks[MOST_AHEAD + 1]; /* these pixels, and the next ones */
+  int64_t p = s->p_begin;
+  if (!a->blocks.whole) {
+    for (struct pixel_block *b = blocks; p < s->p_end; p += b->count) {
       set_block(s, b, p);
       put_targets(s, b, b, s->th * a->W, s->th_end * a->W, -s->th * a->W);
-      continue;
     }
-    set_block(s, next, p + b->count);
+    return;
+  }
+  const int ahead = a->stream ? MOST_AHEAD : 1;
+  for (int i = 0; i < ahead; p += blocks[i].count, i++) set_block(s, &blocks[i], p);
+  for (int i = 0; blocks[i].count > 0; i = (i + 1) % (ahead + 1)) {
+    struct pixel_block *next = &blocks[(i + ahead) % (ahead + 1)];
+    set_block(s, next, p);
+    p += next->count;
     for (int64_t th = s->th; th < s->th_end; th++) {
-      put_targets(s, b, next, th * a->W, (th + 1) * a->W, th * (a->w_mask - a->W));
+      put_targets(s, &blocks[i], next, th * a->W, (th + 1) * a->W, th * (a->w_mask - a->W));
     }
   }
 }

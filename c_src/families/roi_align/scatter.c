@@ -11,6 +11,9 @@
    zeros, but in vectors. */
 enum { FEW_PIXELS = 8 };
 
+/* Fewer channels than these are done one by one. */
+enum { FEW_CHANNELS = 4 };
+
 /* Whole numbers that are floats. */
 enum { EXACT_FLOATS = 1 << 24 };
 
@@ -32,7 +35,8 @@ MLUOP_INLINE int point_at(const struct roi_align_args *args, int64_t at, int is_
          mluop_axis_at(x, args->pool.shape.W, &point->col);
 }
 
-/* The points of a vector of channels: on the map, what lies at its rim moved onto it. */
+/* The points of a vector of channels, or of `part` of them: on the map, what lies at its rim moved
+ * onto it. */
 struct points {
   vf y, x;
   vm inside; /* adds something */
@@ -48,10 +52,11 @@ MLUOP_INLINE vf onto(vf v, int64_t extent) {
   return vf_select(vf_greater(some, last), last, some);
 }
 
-MLUOP_INLINE struct points points_at(const struct roi_align_args *args, int64_t at, int is_half) {
+MLUOP_INLINE struct points points_at(const struct roi_align_args *args, int64_t at, int64_t part,
+                                     int is_half) {
   const struct roi_pool_shape *shape = &args->pool.shape;
-  const vf y = vf_load_as(args->given_argmax_y, at, is_half);
-  const vf x = vf_load_as(args->given_argmax_x, at, is_half);
+  const vf y = load_channels(args->given_argmax_y, at, part, is_half);
+  const vf x = load_channels(args->given_argmax_x, at, part, is_half);
   vf flag = vf_select(vf_nonzero(y - vf_set(-1.0f)), vf_set(1.0f), vf_set(0.0f));
   flag = within(y, -1.0f, (float)shape->H, flag);
   flag = within(x, -1.0f, (float)shape->W, flag);
@@ -92,7 +97,7 @@ MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int
   vf edges[4] = {none, none, none, none};
   for (int64_t c = 0; c < shape->C; c += VL) {
     const int64_t first = c + VL <= shape->C ? c : shape->C - VL;
-    const struct points points = points_at(args, at + first, is_half);
+    const struct points points = points_at(args, at + first, VL, is_half);
     edges[0] = vf_max(vf_select(points.inside, points.y, none), edges[0]);
     edges[1] = vf_max(vf_select(points.inside, points.x, none), edges[1]);
     edges[2] = vf_max(vf_select(points.inside, zero - points.y, none), edges[2]);
@@ -168,7 +173,7 @@ MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
   return vf_max(share, vf_set(0.0f));
 }
 
-/* Channels up to the last whole vector, to all pixels of a box that is on the block. Their number
+/* Channels that are enough for a vector, to all pixels of a box that is on the block. Their number
    is returned. */
 MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct roi_block *block,
                                      int64_t bin, struct range rows, struct range cols,
@@ -177,10 +182,11 @@ MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct r
   float *first = block->sums + (rows.begin - block->rows.begin) * block->pitch +
                  (cols.begin - block->cols.begin) * stride;
   int64_t c = 0;
-  for (; c + VL <= channels; c += VL) {
+  for (int64_t part = VL; c + FEW_CHANNELS <= channels; c += part) {
     const int64_t at = bin * channels + c;
-    const struct points points = points_at(args, at, is_half);
-    const vf given = vf_load_as(args->pool.data.grad_output, at, is_half);
+    if (channels - c < VL) part = channels - c;
+    const struct points points = points_at(args, at, part, is_half);
+    const vf given = load_channels(args->pool.data.grad_output, at, part, is_half);
     const vf gradient = vf_select(points.inside, given, vf_set(0.0f));
     vf shares[FEW_PIXELS];
     for (int64_t j = 0; j < cols.end - cols.begin; j++)
@@ -217,10 +223,7 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_bloc
   const int64_t first = block->image * a->shape.H;
   const struct range rows = common(block->rows, box->top - first, box->bottom - first);
   const struct range cols = common(block->cols, box->left, box->right);
-  const struct range touched = {cols.begin - block->cols.begin, cols.end - block->cols.begin};
-  for (int64_t row = rows.begin; row < rows.end; row++) {
-    touch(block, row - block->rows.begin, touched);
-  }
+  for (int64_t row = rows.begin; row < rows.end; row++) touch(block, row - block->rows.begin);
   const int64_t bin = a->memory.bins[item].index;
   int64_t c = 0;
   if (rows.end - rows.begin <= FEW_PIXELS && cols.end - cols.begin <= FEW_PIXELS &&
@@ -235,10 +238,9 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_bloc
 
 /* Sums of a block that is added to by many bins: 0, and no pixel of the block is left out. */
 static void start_totals(struct roi_block *block, double *totals) {
-  const int64_t rows = block->rows.end - block->rows.begin,
-                cols = block->cols.end - block->cols.begin;
+  const int64_t rows = block->rows.end - block->rows.begin;
   memset(totals, 0, (size_t)(rows * block->pitch) * sizeof(*totals));
-  for (int64_t row = 0; row < rows; row++) touch(block, row, (struct range){0, cols});
+  for (int64_t row = 0; row < rows; row++) touch(block, row);
 }
 
 /* Moves the sums so far into the totals, or, in the end, all of them back. */

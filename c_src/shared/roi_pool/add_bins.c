@@ -54,7 +54,7 @@ void MLUOP_VARIANT(roi_pool_add_bins)(const void *vargs, int64_t begin, int64_t 
     start_block(a, number, scratch, &block);
     for (int64_t item; (item = next_bin(a, &block)) >= 0;) {
       if (!find_taps(a, item, block.rows, block.cols, 0, &taps)) continue;
-      touch_taps(&block, &taps);
+      for (int64_t i = 0; i < taps.rows; i++) touch(&block, taps.row[i].at - block.rows.begin);
       if (a->shape.is_half) {
         add_bin(a, &block, &taps, 1);
       } else {

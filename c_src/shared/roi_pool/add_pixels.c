@@ -11,12 +11,6 @@ enum { VECTORS = VL == 4 ? 8 : 16 };
 
 /* ---------------------------------------------------------------------------------- groups */
 
-/* Pixels follow each other by strips of so many columns, from the top of the block to the bottom:
-   neighbours have most bins in common. */
-MLUOP_INLINE int strip_shift(const struct roi_pool_args *a) {
-  return a->blocks.shift_w < 2 ? a->blocks.shift_w : 2;
-}
-
 MLUOP_INLINE int has_room(const struct roi_pool_group *group, const struct roi_block *block) {
   const int64_t pixels =
       (block->rows.end - block->rows.begin) * (block->cols.end - block->cols.begin);
@@ -33,15 +27,11 @@ static inline void take_bin(const struct roi_pool_args *a, struct roi_block *blo
   group->bin_count++;
   if (!find_taps(a, item, block->rows, block->cols, 1, bin)) bin->rows = bin->cols = 0;
   if (bin->rows == 0) return;
-  const int shift = strip_shift(a);
-  const int32_t height = (int32_t)(block->rows.end - block->rows.begin), mask = (1 << shift) - 1;
+  const int32_t width = (int32_t)(block->cols.end - block->cols.begin);
   for (int64_t i = 0; i < bin->rows; i++) {
-    bin->row[i].at = (bin->row[i].at - (int32_t)block->rows.begin) << shift;
+    bin->row[i].at = (bin->row[i].at - (int32_t)block->rows.begin) * width;
   }
-  for (int64_t j = 0; j < bin->cols; j++) {
-    const int32_t at = bin->col[j].at - (int32_t)block->cols.begin;
-    bin->col[j].at = (at & ~mask) * height + (at & mask);
-  }
+  for (int64_t j = 0; j < bin->cols; j++) bin->col[j].at -= (int32_t)block->cols.begin;
   group->tap_count += bin->rows + bin->cols;
   group->contribution_count += bin->rows * bin->cols;
 }
@@ -123,25 +113,23 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *bl
                              struct roi_pool_group *group, struct channels channels, int is_half) {
   const int64_t rows = block->rows.end - block->rows.begin,
                 cols = block->cols.end - block->cols.begin;
-  const int64_t strip = INT64_C(1) << strip_shift(a), element = is_half ? 2 : 4;
+  const int64_t element = is_half ? 2 : 4;
   const int64_t rest = (a->shape.C - channels.first) * element;
   const int64_t bytes = rest < PREFETCH_PIXEL ? rest : PREFETCH_PIXEL;
   const uint32_t *contributions = group->starts;
-  for (int64_t left = 0; left < cols; left += strip) {
-    for (int64_t y = 0; y < rows; y++) {
-      for (int64_t x = left; x < left + strip; x++, contributions++) {
-        if (contributions[0] == contributions[1]) continue;
-        const int64_t at = (pixel_of(a, block, y, x) + channels.first) * element;
-        const char *pixel = channels.want_slopes ? (const char *)a->data.input + at : NULL;
-        float *sums = block->sums + y * block->pitch + x * block->stride + channels.first;
-        if (pixel != NULL && y + 1 < rows && contributions[strip] != contributions[strip + 1]) {
-          const char *below = pixel + a->shape.W * a->shape.C * element;
-          for (int64_t b = 0; b < bytes; b += 64) mluop_prefetch(below + b);
-        }
-        touch(block, y, (struct range){x, x + 1});
-        sum_contributions(a, group, contributions[0], contributions[1], sums, pixel, channels,
-                          is_half);
+  for (int64_t y = 0; y < rows; y++) {
+    for (int64_t x = 0; x < cols; x++, contributions++) {
+      if (contributions[0] == contributions[1]) continue;
+      const int64_t at = (pixel_of(a, block, y, x) + channels.first) * element;
+      const char *pixel = channels.want_slopes ? (const char *)a->data.input + at : NULL;
+      float *sums = block->sums + y * block->pitch + x * block->stride + channels.first;
+      if (pixel != NULL && y + 1 < rows && contributions[cols] != contributions[cols + 1]) {
+        const char *below = pixel + a->shape.W * a->shape.C * element;
+        for (int64_t b = 0; b < bytes; b += 64) mluop_prefetch(below + b);
       }
+      touch(block, y);
+      sum_contributions(a, group, contributions[0], contributions[1], sums, pixel, channels,
+                        is_half);
     }
   }
 }

@@ -15,8 +15,7 @@ struct roi_block {
   int64_t found;         /* the next bin that meets the block, -1 if there is none */
   float *sums;           /* of its first pixel */
   int64_t stride, pitch; /* floats from pixel to pixel and from row to row */
-  /* The columns of each row that have sums. The memory of the others is not set yet. */
-  struct range touched[ROI_POOL_BLOCK_PIXELS];
+  uint8_t touched[ROI_POOL_BLOCK_PIXELS]; /* rows that have sums; the memory of others is not set */
 };
 
 /* ------------------------------------------------------------------------------------ bins */
@@ -71,7 +70,7 @@ static inline void start_block(const struct roi_pool_args *a, int64_t number, fl
   block->pitch = (block->cols.end - block->cols.begin) * block->stride;
   block->sums = buffer;
   const size_t rows = (size_t)(block->rows.end - block->rows.begin);
-  memset(block->touched, 0, rows * sizeof(*block->touched));
+  memset(block->touched, 0, rows);
   block->next = 0;
   find_bin(a, block);
 }
@@ -89,34 +88,14 @@ MLUOP_INLINE int keeps_slopes(const struct roi_pool_args *a, int64_t item) {
 
 /* ------------------------------------------------------------------------------------ sums */
 
-MLUOP_INLINE void clear_pixels(struct roi_block *block, int64_t row, struct range cols) {
-  memset(block->sums + row * block->pitch + cols.begin * block->stride, 0,
-         (size_t)((cols.end - cols.begin) * block->stride) * sizeof(float));
+/* Makes the sums of a row 0 if nothing has been added to it. */
+MLUOP_INLINE void touch(struct roi_block *block, int64_t row) {
+  if (block->touched[row]) return;
+  memset(block->sums + row * block->pitch, 0, (size_t)block->pitch * sizeof(float));
+  block->touched[row] = 1;
 }
 
-/* Makes the sums of the pixels in `cols` 0, and of those between them and others that have been
-   touched before. Rows and columns are those of the block. */
-MLUOP_INLINE void touch(struct roi_block *block, int64_t row, struct range cols) {
-  struct range *touched = &block->touched[row];
-  if (touched->begin == touched->end) *touched = (struct range){cols.begin, cols.begin};
-  if (cols.begin < touched->begin) {
-    clear_pixels(block, row, (struct range){cols.begin, touched->begin});
-    touched->begin = cols.begin;
-  }
-  if (cols.end > touched->end) {
-    clear_pixels(block, row, (struct range){touched->end, cols.end});
-    touched->end = cols.end;
-  }
-}
-
-MLUOP_INLINE void touch_taps(struct roi_block *block, const struct roi_pool_bin_taps *taps) {
-  const struct range cols = {taps->col[0].at - block->cols.begin,
-                             taps->col[taps->cols - 1].at + 1 - block->cols.begin};
-  for (int64_t i = 0; i < taps->rows; i++) {
-    touch(block, taps->row[i].at - block->rows.begin, cols);
-  }
-}
-
+/* Rows and columns are those of the block. */
 static inline int64_t pixel_of(const struct roi_pool_args *a, const struct roi_block *block,
                                int64_t row, int64_t col) {
   return ((block->image * a->shape.H + block->rows.begin + row) * a->shape.W + block->cols.begin +
@@ -124,11 +103,12 @@ static inline int64_t pixel_of(const struct roi_pool_args *a, const struct roi_b
          a->shape.C;
 }
 
-/* Stores zeros for the pixels of a row. */
+/* Stores zeros for a row. */
 static inline void store_zeros(const struct roi_pool_args *a, const struct roi_block *block,
-                               int64_t row, struct range cols) {
-  const int64_t element = a->shape.is_half ? 2 : 4, count = (cols.end - cols.begin) * a->shape.C;
-  char *to = (char *)a->data.grad_input + pixel_of(a, block, row, cols.begin) * element;
+                               int64_t row) {
+  const int64_t element = a->shape.is_half ? 2 : 4;
+  const int64_t count = (block->cols.end - block->cols.begin) * a->shape.C;
+  char *to = (char *)a->data.grad_input + pixel_of(a, block, row, 0) * element;
   if (a->plan.stream) {
     stream_run((float *)(void *)to, NULL, count);
   } else {
@@ -136,27 +116,27 @@ static inline void store_zeros(const struct roi_pool_args *a, const struct roi_b
   }
 }
 
-/* Stores the sums of the pixels of a row. */
-MLUOP_INLINE void store_pixels(const struct roi_pool_args *a, const struct roi_block *block,
-                               int64_t row, struct range cols, int is_half) {
+/* Stores the sums of a row. */
+MLUOP_INLINE void store_row(const struct roi_pool_args *a, const struct roi_block *block,
+                            int64_t row, int is_half) {
   /* Pixels that are as wide in the block as in grad_input make one run of floats. */
-  const int64_t pixels = cols.end - cols.begin, whole = block->stride == a->shape.C;
+  const int64_t pixels = block->cols.end - block->cols.begin, whole = block->stride == a->shape.C;
   const int64_t runs = whole ? 1 : pixels, length = whole ? pixels * a->shape.C : a->shape.C;
-  const float *sums = block->sums + row * block->pitch + cols.begin * block->stride;
-  const int64_t at = pixel_of(a, block, row, cols.begin);
+  const float *sums = block->sums + row * block->pitch;
+  const int64_t at = pixel_of(a, block, row, 0);
   for (int64_t i = 0; i < runs; i++) {
     store_run(a, sums + i * block->stride, length, is_half, a->data.grad_input, at + i * length);
   }
 }
 
-/* Stores the sums of a block, and zeros for the other pixels. */
+/* Stores the sums of a block, and zeros for the other rows. */
 static inline void store_block(const struct roi_pool_args *a, const struct roi_block *block) {
-  const int64_t cols = block->cols.end - block->cols.begin;
   for (int64_t row = 0; row < block->rows.end - block->rows.begin; row++) {
-    const struct range touched = block->touched[row];
-    if (touched.begin > 0) store_zeros(a, block, row, (struct range){0, touched.begin});
-    store_pixels(a, block, row, touched, a->shape.is_half);
-    if (touched.end < cols) store_zeros(a, block, row, (struct range){touched.end, cols});
+    if (block->touched[row]) {
+      store_row(a, block, row, a->shape.is_half);
+    } else {
+      store_zeros(a, block, row);
+    }
   }
 }
 

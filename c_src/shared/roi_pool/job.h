@@ -123,7 +123,7 @@ struct roi_pool_data {
 struct roi_pool_plan {
   size_t own_bytes;       /* kernels of the caller need so much memory for each thread, */
   int own_blocks;         /* and so many times the memory of a block; */
-  int64_t own_few;        /* fewer channels than these are few for them: see run_of */
+  int64_t own_few;        /* fewer channels than these are few for them: see job_of */
   int stream;             /* a float result is written past the caches */
   int64_t prefetch_bytes; /* forward, by each bin: if the map does not come from the caches */
   double bin_pixels;      /* that a bin reads, on average and roughly */

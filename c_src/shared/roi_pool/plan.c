@@ -219,15 +219,12 @@ bool mluop_roi_pool_begin(const struct mluop_call *call, int rois, struct roi_po
 
 /* ---------------------------------------------------------------------------------- jobs */
 
-/* Which kernel is faster: of few channels, those that do not fill a vector of 16 decide. */
-static int64_t run_of(const struct roi_pool_args *args) {
-  return args->shape.C < mluop_max(args->plan.own_few, 64) ? args->shape.C % 16 : args->shape.C;
-}
-
 /* Items may differ by any factor, and blocks by the bins that crowd together on them: the grains
-   are small, if there is work for two. */
+   are small, if there is work for two. Of few channels, those that do not fill a vector of 16
+   decide which kernel is faster. */
 static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args *args,
                                int64_t count, int64_t cost) {
+  const bool few = args->shape.C < mluop_max(args->plan.own_few, 64);
   int64_t grain = grain_of(cost);
   if (grain < count) {
     grain = mluop_max(1, mluop_min(grain, count / (16 * (int64_t)mluop_num_threads(handle))));
@@ -236,7 +233,7 @@ static struct mluop_job job_of(mluOpHandle_t handle, const struct roi_pool_args 
                             .count = count,
                             .grain = grain,
                             .schedule = MLUOP_STEAL,
-                            .run = run_of(args),
+                            .run = few ? args->shape.C % 16 : args->shape.C,
                             .piece = mluop_piece(cost * MLUOP_NANOSECOND),
                             .scratch = args->memory.work,
                             .scratch_stride = args->memory.work_stride};
