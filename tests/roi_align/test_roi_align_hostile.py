@@ -56,7 +56,7 @@ def test_maxima_of_huge_rois_end_and_agree(ratio, aligned, handle, rng):
 
 
 def test_pixels_that_float32_cannot_tell_apart(handle):
-    """From 2^24 on coordinates are even, from 2^25 on multiples of 4; the last pixel is 2^25 + 2."""
+    """From 2^24 on they are even, from 2^25 on multiples of 4; the last pixel is 2^25 + 2."""
     width = 2**25 + 3
     x = np.zeros((1, 1, width, 1), np.float32)
     x[0, 0, [2**24, 2**24 + 4, width - 1], 0] = 1, 2, 3
