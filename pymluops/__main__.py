@@ -117,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         status = int(options.run(options))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None: whoever started the program has closed it
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("pymluops: interrupted", file=sys.stderr)
         return 130  # as shells have it
@@ -127,8 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # whoever reads has seen enough
             print(f"pymluops: {error}", file=sys.stderr)
-        # Or Python would try to write the rest at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:  # or Python would try to write the rest at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
 

@@ -122,6 +122,10 @@ def run(case: Case, handle: pymluops.Handle) -> Result:
     inputs, outputs = tensors_of(case)
     numbers = numbers_of(case, operator)
     arrays = {tensor.name: tensor.values() for tensor in inputs}
+    if operator.unused is not None:
+        unused = operator.unused(arrays, numbers)
+        inputs = [tensor for tensor in inputs if tensor.name not in unused]
+        arrays = {tensor.name: arrays[tensor.name] for tensor in inputs}
     call = _Call(operator, inputs + outputs, numbers)
     for tensor in inputs:
         call.memory[tensor.name] = _spread(tensor, arrays[tensor.name])

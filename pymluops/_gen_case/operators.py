@@ -76,6 +76,8 @@ class Operator:
     """The function that tells how much the operator needs, and what it takes."""
     optional: frozenset[str] = frozenset()
     """Tensors that a case may lack."""
+    unused: Callable[[dict[str, Array], Numbers], frozenset[str]] | None = None
+    """Inputs that a case has, and the call does not: C gets NULL for them."""
     also: tuple[str, ...] = ()
     """Other C functions whose calls become cases of it."""
     kind: accuracy.Kind | None = None

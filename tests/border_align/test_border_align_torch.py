@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch_case import assert_empty_gives_zeros, assert_signature, zeros
 
+import pymluops
 import pymluops.torch as ours
 
 
@@ -108,3 +109,9 @@ def test_float32_boxes_with_half_features() -> None:
         ours.border_align(features, boxes.double(), 1)
     with pytest.raises(TypeError, match="boxes is float16, expected float32 as input"):
         ours.border_align(features.detach().float(), boxes.half(), 1)
+
+
+def test_nothing_is_allocated_for_what_is_too_large() -> None:
+    x, boxes = torch.zeros(1).expand(2**30, 8, 64, 64), torch.zeros(1).expand(2**30, 4096, 4)
+    with pytest.raises(pymluops.NotSupportedError, match=re.escape("2**31 elements or more")):
+        ours.border_align(x, boxes, 2)

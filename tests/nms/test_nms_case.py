@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MLU-OPS test cases of nms: what is compared, and new ones that cannot be."""
 
+import numpy as np
 import pytest
 from case_files import captured, output_of, run, tensor
 
@@ -22,6 +23,21 @@ def test_what_lies_behind_the_results_is_not_compared(tmp_path, capsys):
         said = f'op_name: "nms" {boxes}{scores}{output}{size}{parameters}'
         status, shown = output_of(capsys, tmp_path, said)
         assert (status == 0) == good, shown
+
+
+@pytest.mark.parametrize(("dims", "layout"), [((3, 7), 0), ((7, 3), 1)])
+def test_scores_that_boxes_of_seven_numbers_do_not_have(dims, layout, tmp_path, capsys):
+    """The cases of MLU-OPS have a tensor in their place."""
+    rows = np.array([[0, 0, 0, 2, 2, 2, 0], [0, 0, 0, 2, 2, 2, 0], [9, 9, 9, 2, 2, 2, 1]])
+    values = (rows.T if layout else rows).reshape(-1).tolist()
+    boxes = tensor("input", dims, f"value_f: {values}", "ARRAY")
+    nothing = tensor("input", dims, "random_data { lower_bound: 0 upper_bound: 0 }", "ARRAY")
+    output = tensor("output", (3,), "value_i: [0, 2, 77]", "ARRAY", "INT32")
+    size = tensor("output", (1,), "value_i: 2", "ARRAY", "INT32")
+    parameters = f"iou_threshold: 0.3 max_output_boxes: 3 input_layout: {layout}"
+    said = f'op_name: "nms" {boxes}{nothing}{output}{size}nms_param {{ {parameters} }}\n'
+    status, shown = output_of(capsys, tmp_path, said)
+    assert status == 0, shown
 
 
 @pytest.mark.parametrize(

@@ -273,3 +273,18 @@ def test_a_full_mmcv_gets_what_ours_return() -> None:
     by_device = mmcv_backend._by_device(OPERATORS["nms"], lambda: None)
     kept = by_device(boxes, scores, iou_threshold=0.5, offset=0)
     assert torch.equal(kept, ours.nms(boxes, scores, 0.5)[1])
+
+
+def test_unaligned_tensors_are_copied() -> None:
+    """torch.frombuffer can make such tensors."""
+
+    def unaligned(tensor: Tensor) -> Tensor:
+        memory = bytearray(tensor.nbytes + 1)
+        made = torch.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel(), offset=1)
+        return made.copy_(tensor.flatten()).reshape(tensor.shape)
+
+    boxes, scores = given()
+    labels = torch.arange(len(scores), dtype=torch.int32) % 3
+    settings = {"type": "nms", "iou_threshold": 0.4}
+    expected = ours.batched_nms(boxes, scores, labels, settings)
+    assert same(ours.batched_nms(*map(unaligned, (boxes, scores, labels)), settings), expected)

@@ -235,6 +235,14 @@ def test_a_reader_that_has_seen_enough():
     assert running.returncode == 1
 
 
+def test_output_that_is_closed():
+    command = [sys.executable, "-m", "pymluops", "config", "--cflags"]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("command", [["info"], ["config", "--cflags"], ["selftest"]])
 def test_output_that_does_not_fit(command):

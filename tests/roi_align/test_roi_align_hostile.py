@@ -55,6 +55,20 @@ def test_maxima_of_huge_rois_end_and_agree(ratio, aligned, handle, rng):
     check_same(got, call.expected())
 
 
+def test_pixels_that_float32_cannot_tell_apart(handle):
+    """From 2^24 on they are even, from 2^25 on multiples of 4; the last pixel is 2^25 + 2."""
+    width = 2**25 + 3
+    x = np.zeros((1, 1, width, 1), np.float32)
+    x[0, 0, [2**24, 2**24 + 4, width - 1], 0] = 1, 2, 3
+    rois = np.float32([[0, 2**24, 0, 2**24 + 4, 1], [0, 2**25 + 4, 0, 2**25 + 4, 1]])
+    call = Call(x, rois, (1, 2), scale=1, ratio=1, aligned=False)
+    got = call.forward(handle)
+    assert got.reshape(2, 2).tolist() == [[1, 2], [3, 3]]
+    gradient = call.backward(handle, got).reshape(-1)
+    assert np.flatnonzero(gradient).tolist() == [2**24, 2**24 + 4, width - 1]
+    assert gradient[gradient != 0].tolist() == [1, 2, 6]
+
+
 def test_a_huge_roi_is_sampled_where_it_meets_the_map(handle, rng):
     # Millions of samples per axis, a pixel apart, of which many are at the same place; those on the
     # map count.

@@ -102,6 +102,11 @@ def test_empty_tensors():
             ValueError,
             "too large for C",
         ),
+        (  # nothing is allocated first, the places of maxima neither
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI.expand(2**41, 5), 9, pool_mode="max"),
+            pymluops.NotSupportedError,
+            "2**31 elements or more",
+        ),
     ],
 )
 def test_errors_name_the_argument(call, kind, text):

@@ -98,11 +98,11 @@ static inline struct range reach(const struct axis *axis) {
   const struct axis some = safe_axis(axis);
   if (axis->grid <= 0) return (struct range){0, 0};
   const float first = sample_at(&some, 0), last = sample_at(&some, some.grid - 1);
-  const float rim = (float)(axis->extent - 1);
-  if (!(last >= -1.0f && first <= (float)axis->extent)) return (struct range){0, 0};
+  const float rim = (float)axis->extent; /* perhaps rounded */
+  if (!(last >= -1.0f && first <= rim)) return (struct range){0, 0};
   const int64_t end = axis->extent - 1;
-  const int64_t low = (int64_t)(first > 0.0f ? first < rim ? first : rim : 0.0f);
-  const int64_t high = (int64_t)(last > 0.0f ? last < rim ? last : rim : 0.0f) + 1;
+  const int64_t low = first > 0.0f ? (int64_t)first : 0;
+  const int64_t high = last < rim ? (last > 0.0f ? (int64_t)last : 0) + 1 : end;
   return (struct range){low < end ? low : end, (high < end ? high : end) + 1};
 }
 

@@ -91,7 +91,8 @@ static inline int64_t cell_end(const struct axis *axis, struct range samples, fl
   if (at < 0.0f) return first_sample_from(axis, samples.begin, samples.end, 0.0f);
   const int64_t low = (int64_t)at;
   if (low >= axis->extent - 1) return samples.end;
-  return first_sample_from(axis, samples.begin, samples.end, (float)(low + 1));
+  const float next = (float)(low + 1); /* from 2^24 on, it may be rounded down to `at` */
+  return first_sample_from(axis, samples.begin, samples.end, next > at ? next : next_above(at));
 }
 
 /* All samples of one cell, which are many, by their distinct coordinates or by their mean. */

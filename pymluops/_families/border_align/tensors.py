@@ -17,6 +17,7 @@ from pymluops.torch._tensors import (
     check_coordinates,
     check_dims,
     check_extents,
+    check_size,
     compute_dtype,
     new_memory,
     new_result,
@@ -61,6 +62,7 @@ def _new_argmax(shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 def _forward(input: Tensor, boxes: Tensor, pool_size: int) -> tuple[Tensor, Tensor]:
     shape = _output_shape(spec(input), spec(boxes), pool_size)
+    check_size(shape)
     argmax = _new_argmax(shape, input)
     if 0 in shape:
         return new_tensor(shape, input), argmax

@@ -71,6 +71,13 @@ def _select(values: Values) -> tuple[Array, Array] | None:
     return kept
 
 
+def _unused(inputs: dict[str, Array], numbers: Numbers) -> frozenset[str]:
+    """Boxes of seven numbers have no scores: a case of MLU-OPS has a tensor nevertheless."""
+    shape = inputs["boxes"].shape
+    seven = len(shape) == 2 and shape[0 if numbers["input_layout"] else 1] == 7
+    return frozenset({"confidence"} if seven else ())
+
+
 def _expected(values: Values) -> dict[str, Array] | None:
     selected = _select(values)
     if selected is None:
@@ -126,6 +133,7 @@ OPERATORS = (
         objects={"nms_desc": _SET},
         workspace="mluOpGetNmsWorkspaceSize nms_desc boxes_desc confidence_desc",
         optional=frozenset({"confidence"}),
+        unused=_unused,
         expected=_expected,
         trim=_trim,
         values={"boxes": _boxes},

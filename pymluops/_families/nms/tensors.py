@@ -15,7 +15,15 @@ from torch import Tensor
 
 from pymluops._families.nms import native
 from pymluops.torch._operators import define
-from pymluops.torch._tensors import Spec, check_dims, check_extents, require, spec, wide_dtype
+from pymluops.torch._tensors import (
+    Spec,
+    check_dims,
+    check_extents,
+    require,
+    spec,
+    to_dense,
+    wide_dtype,
+)
 
 _METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
 #: What the configuration of batched_nms may have.
@@ -58,9 +66,9 @@ def _select(
     if boxes.shape[0] == 0:
         return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=_wide(boxes, scores))
     parameters = (method, 0, max_num, iou_threshold, score_threshold, float(offset), sigma)
-    wide = (boxes.to(_wide(boxes, scores)), scores.to(_wide(boxes, scores)))
+    dtype = _wide(boxes, scores)
     kinds = None if labels is None else _as_int32(labels)
-    return native.select(wide[0].contiguous(), wide[1].contiguous(), kinds, parameters)
+    return native.select(to_dense(boxes, dtype), to_dense(scores, dtype), kinds, parameters)
 
 
 def _as_int32(labels: Tensor) -> Tensor:
@@ -68,7 +76,7 @@ def _as_int32(labels: Tensor) -> Tensor:
     kinds = labels.to(torch.int32)
     if not torch.equal(kinds.to(labels.dtype), labels):  # fractions, or more than 32 bits
         kinds = labels.unique(return_inverse=True)[1].to(torch.int32)
-    return kinds.contiguous()
+    return to_dense(kinds, torch.int32)
 
 
 def _wide(boxes: Tensor, scores: Tensor) -> torch.dtype:

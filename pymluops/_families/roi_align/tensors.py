@@ -18,6 +18,7 @@ from pymluops.torch._tensors import (
     check_coordinates,
     check_dims,
     check_extents,
+    check_size,
     compute_dtype,
     new_memory,
     new_result,
@@ -84,6 +85,7 @@ def _forward(
     aligned: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     shape = _output_shape(spec(input), spec(rois), pooled_h, pooled_w)
+    check_size(shape)
     argmax = _new_argmax(shape, pool_mode, input, rois)
     if 0 in shape:
         return new_zeros(shape, input), *argmax
