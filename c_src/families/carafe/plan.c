@@ -58,13 +58,12 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
 enum { MOST_CHANNELS = 1024, FEW_CHANNELS = 32 };
 
 /* Window centres of a row that are done together, and floats of their weights, about. */
-enum { FEW_WINDOWS = 16, MANY_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
+enum { FORWARD_WINDOWS = 64, WEIGHT_FLOATS = 1 << 16 };
 
 static int64_t forward_windows(const struct carafe_args *a) {
-  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * a->plan.groups * a->K * a->K);
-  const int64_t windows = a->plan.groups > 1 || fit < MANY_WINDOWS ? FEW_WINDOWS : MANY_WINDOWS;
-  const int64_t most = a->is_half ? mluop_min(windows, fit) : windows;
-  return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
+  const int64_t fit = WEIGHT_FLOATS / (a->S * a->S * a->plan.groups * a->K * a->K);
+  const int64_t windows = mluop_max(1, mluop_min(fit, FORWARD_WINDOWS));
+  return a->S == 1 ? mluop_div_up(windows, CARAFE_TILE) * CARAFE_TILE : windows;
 }
 
 /* -1 unless vectors can be whole lines of the output: store.h. Those of 16 bytes lie within lines
@@ -160,7 +159,7 @@ static const struct mluop_way forward_ways[] = {
 
 /* Backward. */
 
-enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 21 };
+enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 22 };
 
 /* Bytes of a slice of grad_output that stay near until their second reader. */
 enum { SLICE_BYTES = 1 << 16, MIN_WINDOWS = 8, MOST_WINDOWS = 16 };
