@@ -142,10 +142,10 @@ static void plan_forward_small(void *args, mluOpHandle_t machine, struct mluop_j
   plan_small(a, machine, carafe_small_slots(a) * a->C, SMALL_BYTES, job);
 }
 
-/* Transposing takes longer than lanes that are not used, if there are few of them. */
-static bool fits_half_a_vector(const void *args, mluOpHandle_t machine) {
+/* Empty lanes and tiles of one vector take longer than transposing. */
+static bool fits_a_vector(const void *args, mluOpHandle_t machine) {
   const struct carafe_args *a = args;
-  return machine->vector_floats >= 8 && 2 * a->C <= machine->vector_floats;
+  return machine->vector_floats >= 8 && a->C <= machine->vector_floats;
 }
 
 static bool stores_pixels(const void *args, mluOpHandle_t machine) {
@@ -154,7 +154,7 @@ static bool stores_pixels(const void *args, mluOpHandle_t machine) {
 }
 
 static const struct mluop_way forward_ways[] = {
-    {"small_channels", stores_pixels, fits_half_a_vector, plan_forward_small, carafe_forward_small},
+    {"small_channels", stores_pixels, fits_a_vector, plan_forward_small, carafe_forward_small},
     {"general", NULL, NULL, plan_forward_general, carafe_forward}};
 
 /* Backward. */
