@@ -6,25 +6,27 @@
 /* The forward: rows of the input are packed into a ring; tile by tile, the sums of some output
    pixels are made and stored. */
 
+/* Windows after which pixels are packed ahead. */
+enum { PACK_STEP = 2 };
+
 /* Between the products of the windows in turn, the row that comes next is packed as far as theirs
    is done, which hides what it takes. All windows before column `done` are. */
 static __attribute__((noinline)) void pack_ahead(struct walk *s, int64_t done) {
   const int64_t next = rows_seen(s).end;
-  if (s->packed_row > next || next == s->args->H || s->row + 1 == s->rows.end) return;
+  const int64_t all = s->columns.end - s->columns.begin, windows = done - s->columns.begin;
+  if (windows < all && windows % PACK_STEP != 0) return;
+  if (s->packed_row != next || next == s->args->H || s->row + 1 == s->rows.end) return;
   const struct carafe_span columns = columns_seen(s);
-  const int64_t all = s->columns.end - s->columns.begin;
-  const int64_t share = (done - s->columns.begin) * (columns.end - columns.begin);
-  while (s->packed_row == next && (s->packed_column - columns.begin) * all < share) {
-    pack_pixel(s);
-    count_pixel(s);
-  }
+  const int64_t end = columns.begin + windows * (columns.end - columns.begin) / all;
+  if (s->packed_column < end) pack_pixels(s, end);
 }
 
-/* The weights that a tile at the same place of the next windows needs. */
-MLUOP_INLINE void prefetch_weights(const struct tile *t, int pixels) {
+/* The weights under the next windows that a tile at the same place needs for the rows in turn: all
+   rows of a large window at once would hold up the loads in between. */
+static __attribute__((noinline)) void prefetch_weights(const struct tile *t, int pixels) {
   const struct carafe_args *a = t->walk->args;
   const char *from = t->next.at + (t->window - t->walk->windows.begin) * t->next.step;
-  for (int64_t i = 0; i < a->K * a->K; i += carafe_line_elements(a)) {
+  for (int64_t i = t->now.begin * a->K; i < t->now.end * a->K; i += carafe_line_elements(a)) {
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       mluop_prefetch(mluop_at(from + t->next.offset[e], i, a->is_half));
     }
@@ -40,6 +42,7 @@ MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], struct tile *t, int pixels, 
   do {
     t->now.begin = t->now.end;
     t->now.end = carafe_min(t->now.begin + t->rows_at_once, t->row_count);
+    if (t->next.at != NULL && mluop_opaque(t->channel) == 0) prefetch_weights(t, pixels);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
     }
@@ -60,7 +63,6 @@ MLUOP_INLINE void sum_vectors(struct tile *t, int pixels, int neighbours, int ve
   const int64_t step = neighbours ? pixels : 1;
   for (; t->window + step <= s->windows.end; move_tile(t, t->window + step)) {
     vf sum[PIXELS][VECTORS];
-    if (t->channel == 0 && t->next.at != NULL) prefetch_weights(t, pixels);
     clip_tile(t, (struct carafe_span){0, s->args->W}, neighbours);
     sum_rows(sum, t, pixels, neighbours, vectors);
     store_sums(sum, t, pixels, vectors);
@@ -110,7 +112,7 @@ static void pack_weights(const struct walk *s) {
   for (int64_t u = 0; u < a->S; u++) {
     const int64_t pixel = first_pixel(s, s->row, s->windows.begin) + u * a->S * a->W;
     for (int64_t i = 0; i < runs; i++, to += run) {
-      carafe_pack_run(to, a->mask, ((pixel + i) * a->G + s->groups.begin) * taps, run, 1);
+      carafe_pack_run(to, a->mask, ((pixel + i) * a->G + s->groups.begin) * taps, run, 0, 1);
     }
   }
 }
@@ -133,7 +135,7 @@ static void sum_slice(struct walk *s, int64_t slice, int64_t group, const struct
   begin_tiles(&t, s, group, &output, &weights, rows_seen(s), s->ring + input_column(s, 0));
   t.next.at = NULL;
   if (next != NULL) t.next = pixels_in(next, slice, group, a->mask, a->K * a->K);
-  t.rows_at_once = carafe_max(1, CARAFE_SUM_LENGTH / a->K);
+  t.rows_at_once = CARAFE_SUM_LENGTH / a->K;
   while (t.window < s->windows.end) {
     sum_tiles(&t, tile_at(a, slice, t.window, s->windows.end));
   }
@@ -159,7 +161,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     s.ring = ring;
     s.scratch = scratch;
     while (next_windows(&s)) {
-      for (; s.packed_row < rows_seen(&s).end; count_pixel(&s)) pack_pixel(&s);
+      while (s.packed_row < rows_seen(&s).end) pack_pixels(&s, columns_seen(&s).end);
       sum_windows(&s);
       if (args->plan.planes != NULL) put_into_planes(&s);
     }

@@ -36,10 +36,10 @@ MLUOP_INLINE void sum_channels(const struct lane_windows *t, int64_t channel,
   }
 }
 
-/* Long sums are made in two levels. */
-MLUOP_INLINE void sum_taps(const struct lane_windows *t, int pixels) {
-  for (int64_t tap = t->span.begin; tap < t->span.end; tap += CARAFE_SUM_LENGTH) {
-    const struct carafe_span taps = {tap, carafe_min(tap + CARAFE_SUM_LENGTH, t->span.end)};
+/* `length` taps at once: long sums are made in two levels. */
+MLUOP_INLINE void sum_taps(const struct lane_windows *t, int64_t length, int pixels) {
+  for (int64_t tap = t->span.begin; tap < t->span.end; tap += length) {
+    const struct carafe_span taps = {tap, carafe_min(tap + length, t->span.end)};
     int64_t c = 0;
     for (; c + LANE_CHANNELS <= t->channels; c += LANE_CHANNELS) {
       sum_channels(t, c, taps, pixels, LANE_CHANNELS);
@@ -52,10 +52,10 @@ MLUOP_INLINE void sum_taps(const struct lane_windows *t, int pixels) {
   }
 }
 
-static void sum_lanes(const struct lane_windows *t, int pixels) {
-  if (pixels == 1) sum_taps(t, 1);
-  if (pixels == 3) sum_taps(t, 3);
-  if (pixels == 4) sum_taps(t, 4);
+static void sum_lanes(const struct lane_windows *t, int64_t length, int pixels) {
+  if (pixels == 1) sum_taps(t, length, 1);
+  if (pixels == 3) sum_taps(t, length, 3);
+  if (pixels == 4) sum_taps(t, length, 4);
 }
 
 /* All windows of a row of the block. */
@@ -79,7 +79,7 @@ static void do_row(struct walk *s) {
       }
       clear_outside(s, p, t.taps);
       t.input = input.at + place_of(s, p) * input.scale;
-      sum_lanes(&t, pixels);
+      sum_lanes(&t, CARAFE_SUM_LENGTH / a->K * a->K, pixels);
       for (int e = 0; e < pixels; e++) {
         choose_runs(&b, s->args->output, run[e], a->C);
         lanes_put(&b, t.values + e * VL, CARAFE_TILE * VL);

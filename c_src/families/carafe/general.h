@@ -14,7 +14,7 @@
 /* Tiles of 4 neighbours reach up to 3 columns beside the map. */
 enum { CARAFE_MARGIN = CARAFE_TILE - 1 };
 
-/* The forward packs one row ahead. */
+/* The forward packs one row ahead, which needs a slot of its own. */
 static inline int64_t carafe_slots(const struct carafe_args *a) {
   return carafe_min(a->K + (a->output != NULL), a->H);
 }

@@ -55,8 +55,8 @@ static inline const struct carafe_backward_args *carafe_backward_of(const struct
 enum { CARAFE_ITEM_CHANNELS = 256 };
 
 /* Rounding errors grow with the length of a sum: longer ones are made in two levels, as sums of
-   sums of about this length. An element of grad_input that gets more contributions than
-   CARAFE_SUM_TERMS has them added up by so many first. */
+   sums of about this length: in the forward, of whole rows of a window. An element of grad_input
+   that gets more contributions than CARAFE_SUM_TERMS has them added up by so many first. */
 enum { CARAFE_SUM_LENGTH = 128, CARAFE_SUM_TERMS = 1024 };
 
 /* The largest windows. */

@@ -58,13 +58,12 @@ enum { FORWARD_COLUMNS = 16, RING_BYTES = 1 << 19 };
 enum { MOST_CHANNELS = 1024, FEW_CHANNELS = 32 };
 
 /* Window centres of a row that are done together, and floats of their weights, about. */
-enum { FEW_WINDOWS = 16, MANY_WINDOWS = 64, PACKED_WEIGHTS = 1 << 14 };
+enum { FORWARD_WINDOWS = 64, WEIGHT_FLOATS = 1 << 16 };
 
 static int64_t forward_windows(const struct carafe_args *a) {
-  const int64_t fit = PACKED_WEIGHTS / (a->S * a->S * a->plan.groups * a->K * a->K);
-  const int64_t windows = a->plan.groups > 1 || fit < MANY_WINDOWS ? FEW_WINDOWS : MANY_WINDOWS;
-  const int64_t most = a->is_half ? mluop_min(windows, fit) : windows;
-  return a->S == 1 ? mluop_max(CARAFE_TILE, most / CARAFE_TILE * CARAFE_TILE) : mluop_max(1, most);
+  const int64_t fit = WEIGHT_FLOATS / (a->S * a->S * a->plan.groups * a->K * a->K);
+  const int64_t windows = mluop_max(1, mluop_min(fit, FORWARD_WINDOWS));
+  return a->S == 1 ? mluop_div_up(windows, CARAFE_TILE) * CARAFE_TILE : windows;
 }
 
 /* -1 unless vectors can be whole lines of the output: store.h. Those of 16 bytes lie within lines
@@ -143,10 +142,10 @@ static void plan_forward_small(void *args, mluOpHandle_t machine, struct mluop_j
   plan_small(a, machine, carafe_small_slots(a) * a->C, SMALL_BYTES, job);
 }
 
-/* Transposing takes longer than lanes that are not used, if there are few of them. */
-static bool fits_half_a_vector(const void *args, mluOpHandle_t machine) {
+/* Empty lanes and tiles of one vector take longer than transposing. */
+static bool fits_a_vector(const void *args, mluOpHandle_t machine) {
   const struct carafe_args *a = args;
-  return machine->vector_floats >= 8 && 2 * a->C <= machine->vector_floats;
+  return machine->vector_floats >= 8 && a->C <= machine->vector_floats;
 }
 
 static bool stores_pixels(const void *args, mluOpHandle_t machine) {
@@ -155,12 +154,12 @@ static bool stores_pixels(const void *args, mluOpHandle_t machine) {
 }
 
 static const struct mluop_way forward_ways[] = {
-    {"small_channels", stores_pixels, fits_half_a_vector, plan_forward_small, carafe_forward_small},
+    {"small_channels", stores_pixels, fits_a_vector, plan_forward_small, carafe_forward_small},
     {"general", NULL, NULL, plan_forward_general, carafe_forward}};
 
 /* Backward. */
 
-enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 21 };
+enum { BACKWARD_COLUMNS = 8, BLOCK_BYTES = 1 << 22 };
 
 /* Bytes of a slice of grad_output that stay near until their second reader. */
 enum { SLICE_BYTES = 1 << 16, MIN_WINDOWS = 8, MOST_WINDOWS = 16 };

@@ -119,18 +119,18 @@ MLUOP_INLINE void add_tap(vf tile[PIXELS][VECTORS], float *x, const float *const
 MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int pixels,
                            int neighbours, int vectors, int backward) {
   const int all = pixels - 1, last = neighbours ? all : 0;
-  __asm__("" : "+r"(t)); /* what each row needs stays in memory, what each tap needs does not */
+  __asm__ volatile("" : "+r"(t)); /* what rows need stays in memory, what taps need does not */
   const int64_t stride = t->column, at = first_column(t);
   const float *w[PIXELS];
   MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
     w[e] = mluop_opaque_pointer(pixel_at(&t->taps, e) - (neighbours ? e : 0));
   }
-  const int64_t K = t->walk->args->K, begin = t->used.begin, end = t->used.end;
-  const int64_t seen_by_all = mluop_opaque(carafe_min(end, K) - carafe_max(begin, last));
-  const int64_t skip = mluop_opaque(K - (end - begin));
-  int64_t tap = t->now.begin * K + begin;
+  const int64_t K = mluop_opaque(t->walk->args->K);
   for (int64_t y = t->now.begin; y < t->now.end; y = mluop_opaque(y + 1)) {
     mluop_compiler_barrier();
+    const int64_t begin = t->used.begin, end = t->used.end;
+    const int64_t row_end = y * K + carafe_min(end, K);
+    int64_t tap = y * K + begin;
     float *x = t->rows[y] + at;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
       if (begin > u || end <= u) continue;
@@ -138,17 +138,16 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    for (const int64_t row_end = tap + seen_by_all; tap < row_end; tap++) {
+    for (; tap < row_end; tap++) {
       add_tap(tile, x, w, tap, 0, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
     }
     MLUOP_UNROLL for (int u = 0; u < last; u++) {
-      if (end - K <= u || begin > u + K) continue;
+      if (begin - K > u || end - K <= u) continue;
       add_tap(tile, x, w, tap, u + 1, all, vectors, backward);
       x = mluop_opaque_pointer(x + stride);
       tap = mluop_opaque(tap + 1);
     }
-    tap += skip;
     MLUOP_UNROLL for (int v = 0; v < vectors && !backward; v++) mluop_prefetch(x + v * VL);
   }
 }
