@@ -12,7 +12,10 @@ enum {
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
   SHORT_ROW = 512,         /* ... with rows of this many at most */
   PIECES = 4,              /* of a block of strips, side by side */
-  FEW_ROWS = 64            /* whose lines find room in the second cache wherever they are */
+  FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are */
+  STORES = 128,            /* about as many as a core has under way */
+  LONG = 16,               /* lines, of a row or of a column */
+  WHOLE_ROW = 4096         /* elements: as good as whole */
 };
 
 /* Of memory that a tensor and its gaps may take, far beyond what there is. */
@@ -218,12 +221,31 @@ static void cut_both(struct layout_args *args, bool narrow) {
   cut(&args->columns, pieces * columns, line);
 }
 
+/* Whether long rows are read from begin to end, as memory is read fastest, while a line of each of
+   their columns is written. There must be room for these lines in the first cache, and a vector
+   must be as long as one. Not of several images: what a core fetches ahead at the end of one image
+   would be what another thread writes at the same place of the next one. */
+static bool takes_whole_rows(mluOpHandle_t handle, const struct layout_args *args, int64_t moved) {
+  const int64_t rows = args->rows.count, columns = args->columns.count;
+  const int64_t at_least = LONG * LINE_BYTES / args->size;
+  return handle->vector_floats * 4 == LINE_BYTES && rows >= at_least && columns >= at_least &&
+         moved == 2 * rows * columns * args->size && args->to.pitch % LINE_BYTES == 0 &&
+         !layout_crowded(args->to.pitch, STORES);
+}
+
 void mluop_plan_layout(mluOpHandle_t handle, struct layout_args *args, int64_t moved) {
   const bool narrow = handle->vector_floats < 8;
   const bool far = is_far(handle, args, moved, narrow);
-  args->way = way_of(args, far);
+  const int64_t line = LINE_BYTES / args->size;
   args->stream = far && args->to.pitch % LINE_BYTES == 0;
-  cut_both(args, narrow);
+  if (!far && takes_whole_rows(handle, args, moved)) {
+    args->way = LAYOUT_WHOLE_ROWS;
+    cut(&args->rows, line, line);
+    cut(&args->columns, WHOLE_ROW, line);
+  } else {
+    args->way = way_of(args, far);
+    cut_both(args, narrow);
+  }
 }
 
 mluOpStatus_t mluOpCpuConvertLayout(mluOpHandle_t handle, const mluOpTensorDescriptor_t input_desc,

@@ -170,7 +170,7 @@ MLUOP_INLINE void convert_each(const struct layout_args *a, const struct image_b
 /* Fewer elements than 16 at a time, and parts of lines that crowd, take longer in tiles. */
 MLUOP_INLINE int suits_tiles(const struct layout_args *a, int size) {
   const int64_t line = LINE_BYTES / size, vector = VECTOR_BYTES / size;
-  if (a->way != LAYOUT_TILES) return a->way == LAYOUT_FAR;
+  if (a->way != LAYOUT_TILES) return a->way != LAYOUT_STRIPS;
   return vector == line || (vector >= 16 && !layout_crowded(a->from.pitch, line));
 }
 

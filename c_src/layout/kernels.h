@@ -6,9 +6,9 @@
 
 /* An image is a matrix that is transposed: channels by pixels, or pixels by channels. It is cut
    into blocks, which are the items, of about equal extents, and these are the ways to go through
-   one: in tiles of a line of each row and of each column; in such tiles, from memory to memory;
-   or in strips of a few columns, in pieces side by side. */
-enum layout_way { LAYOUT_TILES, LAYOUT_FAR, LAYOUT_STRIPS };
+   one: in tiles of a line of each row and of each column; in such tiles, along whole rows; in such
+   tiles, from memory to memory; or in strips of a few columns, in pieces side by side. */
+enum layout_way { LAYOUT_TILES, LAYOUT_WHOLE_ROWS, LAYOUT_FAR, LAYOUT_STRIPS };
 
 /* A piece of strips is this high and wide, or twice as high and half as wide. */
 enum {

@@ -104,6 +104,19 @@ def test_work_for_several_threads(threads, handle, rng):
     assert pymluops.to_nchw(nhwc, handle=handle).tobytes() == nchw.tobytes()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("fence", guard.BOTH)
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_long_rows(threads, fence, dtype, handle, rng):
+    """Both ways: of one the rows are ragged, of the other they are more than a block is wide."""
+    handle.num_threads = threads
+    for channels, height, width in ((517, 24, 24), (544, 23, 23), (544, 65, 65)):
+        nchw = random_bits(rng, (1, channels, height, width), dtype)
+        nhwc = plain(nchw, (0, 2, 3, 1))
+        assert pymluops.to_nhwc(fence(nchw), handle=handle).tobytes() == nhwc.tobytes()
+        assert pymluops.to_nchw(fence(nhwc), handle=handle).tobytes() == nchw.tobytes()
+
+
 def in_place(handle, layouts, images, turn):
     """Convert images where they are, and return them as the result has them."""
     result = np.reshape(images, tuple(images.shape[axis] for axis in turn))
