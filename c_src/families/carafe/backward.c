@@ -12,15 +12,12 @@ static void choose_part(struct walk *s, int64_t part) {
   s->ring = rings->input + part * carafe_ring_floats(s->args);
 }
 
-/* The input under the windows in turn: of each pixel all parts. */
+/* The input under the windows in turn. */
 static void pack_input(struct walk *s) {
-  while (is_own_row(s) && s->packed_row < rows_seen(s).end) {
-    const int64_t row = s->packed_row, column = s->packed_column;
+  for (; is_own_row(s) && s->packed_row < rows_seen(s).end; count_pixel(s)) {
     for (int64_t part = 0; part < carafe_parts(s->args); part++) {
       choose_part(s, part);
-      s->packed_row = row;
-      s->packed_column = column;
-      pack_pixels(s, column + 1);
+      pack_pixel(s);
     }
   }
 }
@@ -36,14 +33,14 @@ static struct pixels pixels_of_buffer(const struct walk *s, int64_t slice, float
 }
 
 /* `count` elements of each pixel, as floats in `buffer`, padded to whole vectors. */
-static struct pixels pack_slice(const struct walk *s, int64_t slice, const struct pixels *from,
-                                int64_t count, float *buffer) {
+static struct pixels pack_pixels(const struct walk *s, int64_t slice, const struct pixels *from,
+                                 int64_t count, float *buffer) {
   const struct carafe_span pixels = carafe_slice(s->args, slice);
   const struct pixels to = pixels_of_buffer(s, slice, buffer, count);
   for (int64_t j = 0; j < s->windows.end - s->windows.begin; j++) {
     for (int64_t e = 0; e < pixels.end - pixels.begin; e++) {
       carafe_pack_run((float *)(void *)(to.at + j * to.step + to.offset[e]),
-                      from->at + j * from->step + from->offset[e], 0, count, 0, s->args->is_half);
+                      from->at + j * from->step + from->offset[e], 0, count, s->args->is_half);
     }
   }
   return to;
@@ -56,7 +53,7 @@ static struct pixels grads_of(const struct walk *s, int64_t slice, int64_t group
   struct pixels grads = pixels_in(s, slice, group, carafe_backward_of(a)->grad_output, a->C);
   grads.at += s->channel * (a->is_half ? 2 : 4);
   if (!a->is_half && channels_of(s) % VL == 0) return grads;
-  return pack_slice(s, slice, &grads, channels_of(s), rings->grads);
+  return pack_pixels(s, slice, &grads, channels_of(s), rings->grads);
 }
 
 /* A slice of the windows in turn, of one group. */
@@ -69,7 +66,7 @@ static void do_slice(struct walk *s, int64_t slice, int64_t group, struct prefet
   struct pixels weights = pixels_in(s, slice, group, a->mask, taps);
   struct pixels results = pixels_in(s, slice, group, carafe_backward_of(a)->grad_mask, taps);
   if (a->is_half) {
-    weights = pack_slice(s, slice, &weights, taps, rings->weights);
+    weights = pack_pixels(s, slice, &weights, taps, rings->weights);
     results = pixels_of_buffer(s, slice, rings->results, taps);
   }
   for (int64_t part = 0; part < carafe_parts(a); part++) {

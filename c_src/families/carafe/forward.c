@@ -6,19 +6,18 @@
 /* The forward: rows of the input are packed into a ring; tile by tile, the sums of some output
    pixels are made and stored. */
 
-/* Windows after which pixels are packed ahead. */
-enum { PACK_STEP = 2 };
-
 /* Between the products of the windows in turn, the row that comes next is packed as far as theirs
    is done, which hides what it takes. All windows before column `done` are. */
 static __attribute__((noinline)) void pack_ahead(struct walk *s, int64_t done) {
   const int64_t next = rows_seen(s).end;
-  const int64_t all = s->columns.end - s->columns.begin, windows = done - s->columns.begin;
-  if (windows < all && windows % PACK_STEP != 0) return;
-  if (s->packed_row != next || next == s->args->H || s->row + 1 == s->rows.end) return;
+  if (s->packed_row > next || next == s->args->H || s->row + 1 == s->rows.end) return;
   const struct carafe_span columns = columns_seen(s);
-  const int64_t end = columns.begin + windows * (columns.end - columns.begin) / all;
-  if (s->packed_column < end) pack_pixels(s, end);
+  const int64_t all = s->columns.end - s->columns.begin;
+  const int64_t share = (done - s->columns.begin) * (columns.end - columns.begin);
+  while (s->packed_row == next && (s->packed_column - columns.begin) * all < share) {
+    pack_pixel(s);
+    count_pixel(s);
+  }
 }
 
 /* The weights under the next windows that a tile at the same place needs for the rows in turn: all
@@ -112,7 +111,7 @@ static void pack_weights(const struct walk *s) {
   for (int64_t u = 0; u < a->S; u++) {
     const int64_t pixel = first_pixel(s, s->row, s->windows.begin) + u * a->S * a->W;
     for (int64_t i = 0; i < runs; i++, to += run) {
-      carafe_pack_run(to, a->mask, ((pixel + i) * a->G + s->groups.begin) * taps, run, 0, 1);
+      carafe_pack_run(to, a->mask, ((pixel + i) * a->G + s->groups.begin) * taps, run, 1);
     }
   }
 }
@@ -161,7 +160,7 @@ void MLUOP_VARIANT(carafe_forward)(const void *vargs, int64_t begin, int64_t end
     s.ring = ring;
     s.scratch = scratch;
     while (next_windows(&s)) {
-      while (s.packed_row < rows_seen(&s).end) pack_pixels(&s, columns_seen(&s).end);
+      for (; s.packed_row < rows_seen(&s).end; count_pixel(&s)) pack_pixel(&s);
       sum_windows(&s);
       if (args->plan.planes != NULL) put_into_planes(&s);
     }

@@ -10,14 +10,11 @@
 #include "vector/simd.h"
 
 /* `count` elements of a half or float tensor from number `at` on, padded with zeros to whole
-   vectors: no lane computes on what nobody wrote. Prefetches what is `ahead` elements further. */
+   vectors: no lane computes on what nobody wrote. */
 static inline void carafe_pack_run(float *to, const void *tensor, int64_t at, int64_t count,
-                                   int64_t ahead, int is_half) {
+                                   int is_half) {
   int64_t i = 0;
-  for (; i + VL <= count; i += VL) {
-    vf_store(to + i, vf_load_as(tensor, at + i, is_half));
-    mluop_prefetch(mluop_at(tensor, at + i + ahead, is_half));
-  }
+  for (; i + VL <= count; i += VL) vf_store(to + i, vf_load_as(tensor, at + i, is_half));
   if (i < count) vf_store(to + i, vf_load_part_as(tensor, at + i, count - i, is_half));
 }
 
@@ -49,11 +46,18 @@ static inline int64_t map_element(const struct walk *s, int64_t y, int64_t x) {
 
 enum { PIXELS_AHEAD = 6 };
 
-/* The channels in turn of a group, whose first element is `from`. */
+/* The channels in turn of a group, whose first element is `from`. Those of a pixel that comes soon
+   are prefetched. */
 static inline void pack_group(float *to, const struct walk *s, int64_t from) {
   const struct carafe_args *a = s->args;
   const int64_t rotation = carafe_max(0, a->plan.rotation), count = channels_of(s);
   int64_t done = 0;
+  if (a->plan.tensors != CARAFE_IN_CACHES && s->packed_row + 1 < a->H) {
+    const int64_t ahead = from + s->channel + PIXELS_AHEAD * a->G * a->C;
+    for (int64_t i = 0; i < count; i += carafe_line_elements(a)) {
+      mluop_prefetch(mluop_at(a->input, ahead + i, a->is_half));
+    }
+  }
   if (rotation > 0 && s->channel == 0) {
     const char *end = mluop_at(a->input, from + a->C - rotation, a->is_half);
     const char *begin = mluop_at(a->input, from - rotation, a->is_half);
@@ -62,23 +66,22 @@ static inline void pack_group(float *to, const struct walk *s, int64_t from) {
     }
   }
   carafe_pack_run(to + done, a->input, from + s->channel + done - rotation, count - done,
-                  PIXELS_AHEAD * a->G * a->C, a->is_half);
+                  a->is_half);
 }
 
-/* The channels in turn of the row that is packed, before column `end`. */
-static __attribute__((noinline)) void pack_pixels(struct walk *s, int64_t end) {
+/* The channels in turn of the next pixel. */
+static __attribute__((noinline)) void pack_pixel(const struct walk *s) {
   const struct carafe_args *a = s->args;
-  const struct carafe_span columns = columns_seen(s);
-  const int64_t y = s->packed_row, column = carafe_column_floats(a);
-  float *to = row_of_ring(a, s->ring, y) + input_column(s, s->packed_column);
-  for (; s->packed_column < end; s->packed_column++, to += column) {
-    for (int64_t g = 0; g < s->groups.end - s->groups.begin; g++) {
-      pack_group(to + g * carafe_padded(a->plan.channels), s,
-                 map_element(s, y, s->packed_column) + g * a->C);
-    }
+  const int64_t from = map_element(s, s->packed_row, s->packed_column);
+  float *to = row_of_ring(a, s->ring, s->packed_row) + input_column(s, s->packed_column);
+  for (int64_t g = 0; g < s->groups.end - s->groups.begin; g++) {
+    pack_group(to + g * carafe_padded(a->plan.channels), s, from + g * a->C);
   }
-  if (end < columns.end) return;
-  s->packed_column = columns.begin;
+}
+
+static inline void count_pixel(struct walk *s) {
+  if (++s->packed_column < columns_seen(s).end) return;
+  s->packed_column = columns_seen(s).begin;
   s->packed_row++;
 }
 
