@@ -26,7 +26,7 @@ static __attribute__((noinline)) void prefetch_weights(const struct tile *t, int
   const struct carafe_args *a = t->walk->args;
   const char *from = t->next.at + (t->window - t->walk->windows.begin) * t->next.step;
   for (int64_t i = t->now.begin * a->K; i < t->now.end * a->K; i += carafe_line_elements(a)) {
-    MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
+    for (int e = 0; e < pixels; e++) {
       mluop_prefetch(mluop_at(from + t->next.offset[e], i, a->is_half));
     }
   }
