@@ -48,6 +48,7 @@ struct fuzz_tensor {
   void *data, *plain;
   mluOpTensorDescriptor_t made; /* desc, unless a defect has made that NULL */
   size_t place;                 /* where its bytes begin in its arena */
+  void *memory;                 /* ... as an address: data, unless a defect has moved that */
 };
 
 struct fuzz {

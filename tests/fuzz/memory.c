@@ -104,7 +104,7 @@ static void place(struct fuzz_tensor *t, int i, uint32_t choice) {
   const size_t step = size > 0 ? (size_t)size * (choice >> 1) * 3 : 0;
   t->place = (choice & 1) == 0 ? room : step < room ? step : 0;
   if (size > 1) t->place -= t->place % (size_t)size;
-  t->data = arenas[i] + t->place;
+  t->data = t->memory = arenas[i] + t->place;
   t->plain = plains[i];
 }
 
@@ -177,7 +177,7 @@ bool fuzz_zeros(const struct fuzz_tensor *t) {
 }
 
 void fuzz_settle(struct fuzz_tensor *t, int64_t from, int64_t to) {
-  char *bytes = t->data, pattern[4];
+  char *bytes = t->memory, pattern[4];
   for (int64_t i = from; i < to; i++) {
     fuzz_fill(pattern, sizeof(pattern), fuzz_way.run);
     FUZZ_CHECK(bytes[i] == pattern[i % 4]);
