@@ -162,7 +162,8 @@ const char *MLUOP_WIN_API mluOpCpuGetIsaName(mluOpHandle_t handle);
 
 /**
  * Copies images from one memory layout to another: from NCHW to NHWC, or from NHWC to NCHW. Models
- * are mostly NCHW, the operators of `mlu_op.h` mostly NHWC. It takes about as long as a copy.
+ * are mostly NCHW, the operators of `mlu_op.h` mostly NHWC. It mostly takes 1 to 2 times as long as
+ * a copy.
  *
  * @param handle       The handle.
  * @param input_desc   4 dims in the order of its layout, MLUOP_LAYOUT_NCHW or MLUOP_LAYOUT_NHWC;

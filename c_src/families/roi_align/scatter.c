@@ -36,7 +36,7 @@ MLUOP_INLINE int point_at(const struct roi_align_args *args, int64_t at, int is_
 }
 
 /* The points of a vector of channels, or of `part` of them: on the map, what lies at its rim moved
- * onto it. */
+   onto it. */
 struct points {
   vf y, x;
   vm inside; /* adds something */
