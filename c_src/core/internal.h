@@ -150,10 +150,6 @@ void mluop_parallel_for(mluOpHandle_t handle, const struct mluop_job *job);
 /* The most threads that a job with this handle is run by: at least 1. */
 int mluop_num_threads(mluOpHandle_t handle);
 
-static inline int64_t mluop_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t mluop_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t mluop_div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 /* Costs are times of one thread, in picoseconds. */
 enum { MLUOP_NANOSECOND = 1000, MLUOP_SHARE_COST = 20000 * MLUOP_NANOSECOND };
 static const int64_t MLUOP_PIECE_COST = (int64_t)4000000 * MLUOP_NANOSECOND;

@@ -43,17 +43,15 @@ void mluop_begin_interruptible(struct mluop_interrupt *interrupt) {
   interrupt->stopped = false;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static bool ask(struct mluop_interrupt *interrupt, int64_t time) {
   if (interrupt->next == 0) interrupt->next = time + interrupt->interval;
   if (time < interrupt->next) return false;
   mluop_leave_floats(interrupt->floats);
   const bool stop = interrupt->check(interrupt->user_data) != 0;
   interrupt->floats = mluop_enter_floats();
-  const int64_t end = mluop_now(), wait = most(interrupt->interval, WAIT_FACTOR * (end - time));
-  interrupt->next = end + least(wait, RAREST_FACTOR * interrupt->interval);
+  const int64_t end = mluop_now(),
+                wait = mluop_max(interrupt->interval, WAIT_FACTOR * (end - time));
+  interrupt->next = end + mluop_min(wait, RAREST_FACTOR * interrupt->interval);
   if (stop) __atomic_store_n(&interrupt->stopped, true, __ATOMIC_RELAXED);
   return stop;
 }
@@ -81,7 +79,7 @@ static void set_pace(const struct mluop_interrupt *interrupt, struct mluop_pace 
     if (taken < LOOK_NANOSECONDS / 2) {
       pace->items *= 2;
     } else if (taken > LOOK_NANOSECONDS) {
-      pace->items = most(pace->piece, pace->items / 2 / pace->piece * pace->piece);
+      pace->items = mluop_max(pace->piece, pace->items / 2 / pace->piece * pace->piece);
     }
   }
   pace->looked_at = time;
@@ -140,6 +138,6 @@ void mluop_watch_others(struct mluop_interrupt *interrupt, struct mluop_watch *w
       continue;
     }
     if (mluop_is_stopped(interrupt) || ask(interrupt, time)) return;
-    sleep_while_others_work(watch, most(MILLISECOND, interrupt->next - time));
+    sleep_while_others_work(watch, mluop_max(MILLISECOND, interrupt->next - time));
   }
 }

@@ -9,6 +9,10 @@
 #error "results would be wrong with -ffast-math or -Ofast: CMakeLists.txt undoes them"
 #endif
 
+static inline int64_t mluop_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t mluop_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t mluop_div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
 /* A kernel does the items [begin, end) of its job. It gets plain pointers, cannot fail, and knows
    no handle, descriptor or thread. `scratch` belongs to the calling thread: 64-byte aligned,
    uninitialised, as large as its job asked for. What an item computes does not depend on the range

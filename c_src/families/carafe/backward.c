@@ -82,9 +82,9 @@ static void do_windows(struct walk *s) {
   const struct carafe_args *a = s->args;
   const int64_t slices = carafe_slices(a), r = (a->K - 1) / 2, total_rows = carafe_total_rows(a);
   const struct carafe_span own = carafe_both(s->windows, s->columns), rows = rows_seen(s);
-  const int64_t tiles = carafe_div_up(own.end - own.begin, a->S > 1 ? 1 : PIXELS) * slices *
+  const int64_t tiles = mluop_div_up(own.end - own.begin, a->S > 1 ? 1 : PIXELS) * slices *
                         (s->groups.end - s->groups.begin) * carafe_parts(a);
-  const int64_t runs = (rows.end - rows.begin) * carafe_div_up(a->K, MOST_TAPS);
+  const int64_t runs = (rows.end - rows.begin) * mluop_div_up(a->K, MOST_TAPS);
   struct prefetch prefetch = prefetch_next(s, tiles * runs);
   for (int64_t g = s->groups.begin; g < s->groups.end; g++) {
     for (int64_t slice = 0; slice < slices; slice++) {

@@ -82,7 +82,7 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
   const struct carafe_args *a = s->args;
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t pitch = pitch_of(s), first = position / pitch - (a->K - 1) / 2;
-  const int64_t begin = carafe_max(0, s->columns.begin - first);
+  const int64_t begin = mluop_max(0, s->columns.begin - first);
   const struct carafe_span rows = carafe_both(rows_seen(s), s->rows);
   const int64_t top = rows.begin - s->row + (a->K - 1) / 2;
   const int64_t place = place_of(s, (first + begin) * pitch + position % pitch);
@@ -91,7 +91,7 @@ static void spread_windows(const struct walk *s, const struct row_slice *c, int6
                           .K = a->K,
                           .channels = a->C,
                           .begin = begin,
-                          .end = carafe_min(a->K, s->columns.end - first),
+                          .end = mluop_min(a->K, s->columns.end - first),
                           .rows = rows.end - rows.begin,
                           .column = pitch * a->C};
   for (int64_t y = 0; y < t.rows; y++) {
@@ -142,7 +142,7 @@ static void do_grad_input(const struct walk *s, const struct row_slice *c) {
     const int64_t at = place_of(s, p), window = at + r * a->G;
     t.grads = scratch->grads + window;
     for (int64_t y = owned.begin, rows; y < owned.end; y += rows) {
-      rows = carafe_min(owned.end - y, LANE_ROWS);
+      rows = mluop_min(owned.end - y, LANE_ROWS);
       t.weights = scratch->weights + window + (y - top) * a->K * CARAFE_TILE * plane;
       for (int64_t i = 0; i < rows; i++) t.sums[i] = row_of(s, scratch->sums, y + i).at + at;
       add_rows_of_lanes(&t, c->pixels, rows);

@@ -40,7 +40,7 @@ MLUOP_INLINE void sum_rows(vf sum[PIXELS][VECTORS], struct tile *t, int pixels, 
   t->now.end = 0;
   do {
     t->now.begin = t->now.end;
-    t->now.end = carafe_min(t->now.begin + t->rows_at_once, t->row_count);
+    t->now.end = mluop_min(t->now.begin + t->rows_at_once, t->row_count);
     if (t->next.at != NULL && mluop_opaque(t->channel) == 0) prefetch_weights(t, pixels);
     MLUOP_UNROLL for (int e = 0; e < pixels; e++) {
       MLUOP_UNROLL for (int v = 0; v < vectors; v++) sum[e][v] = vf_set(0.0f);
@@ -88,10 +88,10 @@ TILES(neighbours, 4, 1)
 static void sum_tiles(struct tile *t, enum tile_kind kind) {
   const struct walk *s = t->walk;
   const int64_t per = vectors_at_once(s->args), most = SUM_VECTORS / per * per;
-  const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, most);
+  const int64_t all = mluop_div_up(channels_of(s), VL), cuts = mluop_div_up(all, most);
   const int64_t begin = t->window;
   for (int64_t cut = 0, at = 0, vectors; cut < cuts; cut++, at += vectors) {
-    vectors = carafe_div_up(all - at, (cuts - cut) * per) * per;
+    vectors = mluop_div_up(all - at, (cuts - cut) * per) * per;
     t->channel = at * VL;
     move_tile(t, begin);
     if (kind == ONE) sum_one(t, vectors);

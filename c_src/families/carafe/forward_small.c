@@ -39,7 +39,7 @@ MLUOP_INLINE void sum_channels(const struct lane_windows *t, int64_t channel,
 /* `length` taps at once: long sums are made in two levels. */
 MLUOP_INLINE void sum_taps(const struct lane_windows *t, int64_t length, int pixels) {
   for (int64_t tap = t->span.begin; tap < t->span.end; tap += length) {
-    const struct carafe_span taps = {tap, carafe_min(tap + length, t->span.end)};
+    const struct carafe_span taps = {tap, mluop_min(tap + length, t->span.end)};
     int64_t c = 0;
     for (; c + LANE_CHANNELS <= t->channels; c += LANE_CHANNELS) {
       sum_channels(t, c, taps, pixels, LANE_CHANNELS);

@@ -16,7 +16,7 @@ enum { CARAFE_MARGIN = CARAFE_TILE - 1 };
 
 /* The forward packs one row ahead, which needs a slot of its own. */
 static inline int64_t carafe_slots(const struct carafe_args *a) {
-  return carafe_min(a->K + (a->output != NULL), a->H);
+  return mluop_min(a->K + (a->output != NULL), a->H);
 }
 
 /* Floats of a packed pixel: an odd number of cache lines, and one of them at least is free. */
@@ -32,7 +32,7 @@ static inline int64_t carafe_column_floats(const struct carafe_args *a) {
 
 /* Floats of a ring of the input. */
 static inline int64_t carafe_ring_floats(const struct carafe_args *a) {
-  const int64_t columns = carafe_min(a->W, a->plan.columns + a->K - 1) + 2 * CARAFE_MARGIN;
+  const int64_t columns = mluop_min(a->W, a->plan.columns + a->K - 1) + 2 * CARAFE_MARGIN;
   return columns * carafe_column_floats(a);
 }
 
@@ -63,17 +63,17 @@ struct carafe_rings {
 };
 
 static inline int64_t carafe_parts(const struct carafe_args *a) {
-  return carafe_div_up(a->C, a->plan.channels);
+  return mluop_div_up(a->C, a->plan.channels);
 }
 
 /* Two-level sums: 0, or rows of windows that are summed together; and slices of their pixels. */
 static inline int64_t carafe_total_rows(const struct carafe_args *a) {
   const int64_t terms = a->K * a->S * a->S;
-  return a->K * terms > CARAFE_SUM_TERMS ? carafe_max(1, CARAFE_SUM_TERMS / 2 / terms) : 0;
+  return a->K * terms > CARAFE_SUM_TERMS ? mluop_max(1, CARAFE_SUM_TERMS / 2 / terms) : 0;
 }
 
 static inline int64_t carafe_total_slices(const struct carafe_args *a) {
-  return carafe_max(1, CARAFE_SUM_TERMS / (CARAFE_TILE * a->K));
+  return mluop_max(1, CARAFE_SUM_TERMS / (CARAFE_TILE * a->K));
 }
 
 static inline struct carafe_rings carafe_lay_out_backward(struct mluop_arena *arena,

@@ -47,13 +47,13 @@ static float *sums_row(const struct walk *s, float *rings, int64_t y) {
 static void do_grad_input(struct walk *s, int64_t slice, int64_t group, const struct pixels *grads,
                           const struct pixels *weights) {
   const struct carafe_rings *rings = s->scratch;
-  const int64_t all = carafe_div_up(channels_of(s), VL), cuts = carafe_div_up(all, GRAD_VECTORS);
+  const int64_t all = mluop_div_up(channels_of(s), VL), cuts = mluop_div_up(all, GRAD_VECTORS);
   struct tile t;
   begin_tiles(&t, s, group, grads, weights, carafe_both(rows_seen(s), s->rows),
               sums_row(s, rings->sums, 0));
   enum tile_kind kind;
   for (int64_t cut = 0, begin = 0, vectors; cut < cuts; cut++, begin += vectors) {
-    vectors = carafe_div_up(all - begin, cuts - cut);
+    vectors = mluop_div_up(all - begin, cuts - cut);
     for (move_tile(&t, s->windows.begin); t.window < s->windows.end;
          move_tile(&t, t.window + tile_step(kind))) {
       kind = tile_at(s->args, slice, t.window, s->windows.end);

@@ -76,9 +76,9 @@ MLUOP_INLINE void dot_run(const struct tile *t, const float *x, int64_t tap, int
 /* Rows are cut into runs of about the same length, where registers are full. */
 MLUOP_INLINE void dot_tile(const struct tile *t, struct prefetch *prefetch, int pixels, int shift) {
   const struct walk *s = t->walk;
-  const int64_t channels = carafe_div_up(channels_of(s), VL) * VL, K = s->args->K;
-  const int64_t begin = carafe_max(0, t->used.begin - (shift ? pixels - 1 : 0));
-  const int64_t end = carafe_min(K, t->used.end), column = t->column;
+  const int64_t channels = mluop_div_up(channels_of(s), VL) * VL, K = s->args->K;
+  const int64_t begin = mluop_max(0, t->used.begin - (shift ? pixels - 1 : 0));
+  const int64_t end = mluop_min(K, t->used.end), column = t->column;
   const int64_t at = first_column(t) + (begin - t->used.begin) * column;
   const int is_first = s->channel == 0;
   for (int64_t y = 0; y < t->row_count; y++) {

@@ -4,7 +4,7 @@
 
 /* What all kernels share: a call, and how its job is cut into items. */
 
-#include <stdint.h>
+#include "core/kernel.h"
 
 struct carafe_span {
   int64_t begin, end;
@@ -68,21 +68,18 @@ enum { CARAFE_PAD = 16 };
 /* Output pixels that are done together; where S > 1, they are under one window. */
 enum { CARAFE_TILE = 4 };
 
-static inline int64_t carafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t carafe_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t carafe_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t carafe_padded(int64_t channels) {
   return (channels + CARAFE_PAD - 1) / CARAFE_PAD * CARAFE_PAD;
 }
 
 static inline struct carafe_span carafe_both(struct carafe_span a, struct carafe_span b) {
-  return (struct carafe_span){carafe_max(a.begin, b.begin), carafe_min(a.end, b.end)};
+  return (struct carafe_span){mluop_max(a.begin, b.begin), mluop_min(a.end, b.end)};
 }
 
 /* What is up to r = (K - 1) / 2 away from `at` and lies on the map. */
 static inline struct carafe_span carafe_window(int64_t at, int64_t K, int64_t extent) {
   const int64_t r = (K - 1) / 2;
-  return (struct carafe_span){carafe_max(0, at - r), carafe_min(extent, at + r + 1)};
+  return (struct carafe_span){mluop_max(0, at - r), mluop_min(extent, at + r + 1)};
 }
 
 /* Elements of a cache line. */
@@ -92,7 +89,7 @@ static inline int64_t carafe_line_elements(const struct carafe_args *a) {
 
 /* The S x S pixels of a window are cut into slices of 3 or 4 (of 1, if S is 1). */
 static inline int64_t carafe_slices(const struct carafe_args *a) {
-  return carafe_div_up(a->S * a->S, CARAFE_TILE);
+  return mluop_div_up(a->S * a->S, CARAFE_TILE);
 }
 
 static inline struct carafe_span carafe_slice(const struct carafe_args *a, int64_t slice) {

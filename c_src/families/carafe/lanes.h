@@ -28,6 +28,7 @@ MLUOP_INLINE void move_square(const struct runs *b, float *vectors, int64_t step
   const int64_t from = b->from + begin, run = b->length, ahead = b->next * b->length;
   const int64_t count = b->count, *lane = b->lane;
   const int put = way == LANES_PUT, is_half = b->is_half;
+  int64_t element = from + lane[0] * run;
   vf rows[VL];
   float *at = vectors + begin * step;
   MLUOP_UNROLL for (int i = 0; i < VL && put; i++) {
@@ -37,7 +38,7 @@ MLUOP_INLINE void move_square(const struct runs *b, float *vectors, int64_t step
   if (put) vf_transpose(rows);
   MLUOP_UNROLL for (int l = 0; l < VL; l++) {
     if (put && l >= count) continue;
-    const int64_t element = mluop_opaque(from + lane[l] * run);
+    if (l > 0) element = mluop_opaque(b->neighbours ? element + run : from + lane[l] * run);
     mluop_prefetch(mluop_at(b->tensor, element + ahead, is_half));
     if (!put) {
       rows[l] = l >= count     ? vf_set(0.0f)
@@ -57,29 +58,39 @@ MLUOP_INLINE void move_square(const struct runs *b, float *vectors, int64_t step
   }
 }
 
-/* Vector i, at vectors[i * step], has elements i. What is less than a square at the end is done as
-   one that ends there: some elements twice. Runs of one element that are neighbours are a vector
-   as they are. */
-MLUOP_INLINE void move_lanes(const struct runs *b, float *vectors, int64_t step,
-                             enum lanes_way way) {
-  const int64_t length = carafe_min(VL, b->length), first = b->from + b->lane[0];
-  if (b->length == 1 && b->neighbours && b->count == VL) {
-    mluop_prefetch(mluop_at(b->tensor, first + b->next, b->is_half));
-    if (way == LANES_TAKE) vf_store(vectors, vf_load_as(b->tensor, first, b->is_half));
-    if (way == LANES_PUT) vf_store_as(b->tensor, first, vf_load(vectors), b->is_half);
-    return;
-  }
+/* What is less than a square at the end is done as one that ends there: some elements twice. */
+MLUOP_INLINE void move_squares(const struct runs *b, float *vectors, int64_t step,
+                               enum lanes_way way) {
+  const int64_t length = mluop_min(VL, b->length);
   for (int64_t i = 0; i < b->length; i += VL) {
-    move_square(b, vectors, step, carafe_max(0, carafe_min(i, b->length - VL)), length, way);
+    move_square(b, vectors, step, mluop_max(0, mluop_min(i, b->length - VL)), length, way);
+  }
+}
+
+/* Vector i, at vectors[i * step], has elements i. Of VL neighbours, which are usual, the compiler
+   is told what it needs not look at for each. Runs of one element are a vector as they are then. */
+MLUOP_INLINE void move_lanes(struct runs b, float *vectors, int64_t step, enum lanes_way way) {
+  const int64_t first = b.from + b.lane[0];
+  b.neighbours = b.neighbours && b.count == VL;
+  if (!b.neighbours) {
+    move_squares(&b, vectors, step, way);
+  } else if (b.length == 1) {
+    mluop_prefetch(mluop_at(b.tensor, first + b.next, b.is_half));
+    if (way == LANES_TAKE) vf_store(vectors, vf_load_as(b.tensor, first, b.is_half));
+    if (way == LANES_PUT) vf_store_as(b.tensor, first, vf_load(vectors), b.is_half);
+  } else {
+    b.count = VL;
+    if (b.is_half) move_squares(&b, vectors, step, way);
+    if (!b.is_half) move_squares(&b, vectors, step, way);
   }
 }
 
 static inline void lanes_take(float *to, int64_t step, const struct runs *b) {
-  move_lanes(b, to, step, LANES_TAKE);
+  move_lanes(*b, to, step, LANES_TAKE);
 }
 
 static inline void lanes_put(const struct runs *b, float *from, int64_t step) {
-  move_lanes(b, from, step, LANES_PUT);
+  move_lanes(*b, from, step, LANES_PUT);
 }
 
 #endif /* MLUOP_FAMILIES_CARAFE_LANES_H_ */

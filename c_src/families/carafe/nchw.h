@@ -38,9 +38,9 @@ static void put_into_planes(const struct walk *s) {
   part.from.line = pixels * part.from.pitch;
   part.to.line = row * part.size;
   part.rows.count = pixels * rows;
-  part.rows.blocks = carafe_max(1, part.rows.count / part.rows.step);
+  part.rows.blocks = mluop_max(1, part.rows.count / part.rows.step);
   part.columns.count = (s->groups.end - s->groups.begin) * channels_of(s);
-  part.columns.blocks = carafe_max(1, part.columns.count / part.columns.step);
+  part.columns.blocks = mluop_max(1, part.columns.count / part.columns.step);
   const int64_t blocks = part.lines * part.rows.blocks * part.columns.blocks;
   MLUOP_VARIANT(layout_convert)(&part, 0, blocks, NULL);
 }

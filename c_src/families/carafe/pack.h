@@ -50,7 +50,7 @@ enum { PIXELS_AHEAD = 6 };
    are prefetched. */
 static inline void pack_group(float *to, const struct walk *s, int64_t from) {
   const struct carafe_args *a = s->args;
-  const int64_t rotation = carafe_max(0, a->plan.rotation), count = channels_of(s);
+  const int64_t rotation = mluop_max(0, a->plan.rotation), count = channels_of(s);
   int64_t done = 0;
   if (a->plan.tensors != CARAFE_IN_CACHES && s->packed_row + 1 < a->H) {
     const int64_t ahead = from + s->channel + PIXELS_AHEAD * a->G * a->C;

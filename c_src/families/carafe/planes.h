@@ -53,26 +53,29 @@ static int64_t place_of(const struct walk *s, int64_t position) {
 /* Vectors of positions that are prefetched while one is done. */
 enum { PREFETCH_VECTORS = 4 };
 
+static int64_t run_of(int64_t position, int64_t pitch, int64_t step) {
+  return pitch == step ? position : position / pitch * step + position % pitch;
+}
+
 /* The runs of positions from `position` on, before `end`, in a tensor whose columns are `step`
    runs apart. */
 static struct runs runs_at(const struct walk *s, int64_t lane[VL], int64_t position, int64_t end,
                            int64_t step) {
-  const int64_t groups = s->groups.end - s->groups.begin, pitch = pitch_of(s);
-  int64_t x = position / pitch, g = position % pitch;
-  const int64_t next = position + PREFETCH_VECTORS * VL;
   const struct carafe_small_scratch *scratch = s->scratch;
+  const int64_t groups = s->groups.end - s->groups.begin, pitch = pitch_of(s);
+  const int64_t first = run_of(position, pitch, step);
+  int64_t g = position % pitch;
   const int64_t left = scratch->spreads ? groups - g : end - position;
-  for (int l = 0; l < VL; l++) {
-    lane[l] = x * step + g;
-    if (++g < pitch) continue;
-    g = 0;
-    x++;
+  lane[0] = first;
+  for (int l = 1; l < VL; l++) {
+    g = g + 1 < pitch ? g + 1 : 0;
+    lane[l] = lane[l - 1] + 1 + (g == 0 ? step - pitch : 0);
   }
-  return (struct runs){.neighbours = scratch->spreads || step == groups,
+  return (struct runs){.neighbours = lane[VL - 1] - first == VL - 1,
                        .lane = lane,
-                       .count = carafe_min(VL, left),
+                       .count = mluop_min(VL, left),
                        .is_half = s->args->is_half,
-                       .next = next / pitch * step + next % pitch - lane[0]};
+                       .next = run_of(position + PREFETCH_VECTORS * VL, pitch, step) - first};
 }
 
 static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t length) {

@@ -81,7 +81,7 @@ static inline struct prefetch prefetch_next(const struct walk *s, int64_t times)
     prefetch_pixels(&p, s, args->grad_output, a->C, pixel, count, a->S);
     if (is_own_row(&next)) prefetch_pixels(&p, s, args->grad_mask, taps, pixel, count, a->S);
   }
-  p.at_once = carafe_div_up(p.lines, carafe_max(1, times));
+  p.at_once = mluop_div_up(p.lines, mluop_max(1, times));
   return p;
 }
 

@@ -17,7 +17,7 @@ struct carafe_small_scratch {
 
 /* The rows of the map under the windows of a row are kept in rings of so many. */
 static inline int64_t carafe_small_slots(const struct carafe_args *a) {
-  return carafe_min(a->K, a->H);
+  return mluop_min(a->K, a->H);
 }
 
 static inline int carafe_small_spreads(const struct carafe_args *a, int64_t lanes) {
@@ -27,7 +27,7 @@ static inline int carafe_small_spreads(const struct carafe_args *a, int64_t lane
 /* Positions of a column of `groups` groups. */
 static inline int64_t carafe_small_pitch(const struct carafe_args *a, int64_t groups,
                                          int64_t lanes) {
-  return carafe_small_spreads(a, lanes) ? carafe_div_up(groups, lanes) * lanes : groups;
+  return carafe_small_spreads(a, lanes) ? mluop_div_up(groups, lanes) * lanes : groups;
 }
 
 static inline struct carafe_small_scratch carafe_small_layout(struct mluop_arena *arena,

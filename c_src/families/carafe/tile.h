@@ -89,8 +89,8 @@ MLUOP_INLINE void move_tile(struct tile *t, int64_t window) {
 MLUOP_INLINE void clip_tile(struct tile *t, struct carafe_span columns, int neighbours) {
   const int64_t K = t->walk->args->K, first = t->window - K / 2;
   const int64_t last = neighbours ? PIXELS - 1 : 0;
-  const int64_t begin = mluop_opaque(carafe_max(0, columns.begin - first));
-  const int64_t end = mluop_opaque(carafe_min(K + last, columns.end - first));
+  const int64_t begin = mluop_opaque(mluop_max(0, columns.begin - first));
+  const int64_t end = mluop_opaque(mluop_min(K + last, columns.end - first));
   t->used = (struct carafe_span){begin, end};
 }
 
@@ -129,7 +129,7 @@ MLUOP_INLINE void add_rows(vf tile[PIXELS][VECTORS], const struct tile *t, int p
   for (int64_t y = t->now.begin; y < t->now.end; y = mluop_opaque(y + 1)) {
     mluop_compiler_barrier();
     const int64_t begin = t->used.begin, end = t->used.end;
-    const int64_t row_end = y * K + carafe_min(end, K);
+    const int64_t row_end = y * K + mluop_min(end, K);
     int64_t tap = y * K + begin;
     float *x = t->rows[y] + at;
     MLUOP_UNROLL for (int u = 0; u < last; u++) {

@@ -23,7 +23,7 @@ struct walk {
 
 /* So many channels of each group are done in turn. */
 static inline int64_t channels_of(const struct walk *s) {
-  return carafe_min(s->args->plan.channels, s->args->C - s->channel);
+  return mluop_min(s->args->plan.channels, s->args->C - s->channel);
 }
 
 /* Rows of the map under the windows in turn. */
@@ -73,20 +73,20 @@ static inline int64_t first_pixel(const struct walk *s, int64_t row, int64_t j) 
 /* The block that item *begin is in, with the rows of those before `end`; *begin becomes the next
    item. Items below the map have no work. */
 static inline struct walk next_block(const struct carafe_args *a, int64_t *begin, int64_t end) {
-  const int64_t parts = a->output != NULL ? carafe_div_up(a->C, a->plan.channels) : 1;
-  const int64_t ranges = carafe_div_up(a->G, a->plan.groups) * parts; /* of channels */
-  const int64_t across = carafe_div_up(a->W, a->plan.columns),
-                down = carafe_div_up(a->H, a->plan.rows);
+  const int64_t parts = a->output != NULL ? mluop_div_up(a->C, a->plan.channels) : 1;
+  const int64_t ranges = mluop_div_up(a->G, a->plan.groups) * parts; /* of channels */
+  const int64_t across = mluop_div_up(a->W, a->plan.columns),
+                down = mluop_div_up(a->H, a->plan.rows);
   const int64_t block = *begin / a->plan.rows, range = block % ranges,
                 band = block / ranges / across;
-  const int64_t stop = carafe_min(end, (block + 1) * a->plan.rows);
+  const int64_t stop = mluop_min(end, (block + 1) * a->plan.rows);
   struct walk s = {.args = a, .n = band / down, .channel = range % parts * a->plan.channels};
   s.groups.begin = range / parts * a->plan.groups;
-  s.groups.end = carafe_min(a->G, s.groups.begin + a->plan.groups);
+  s.groups.end = mluop_min(a->G, s.groups.begin + a->plan.groups);
   s.columns.begin = block / ranges % across * a->plan.columns;
-  s.columns.end = carafe_min(a->W, s.columns.begin + a->plan.columns);
+  s.columns.end = mluop_min(a->W, s.columns.begin + a->plan.columns);
   s.rows.begin = band % down * a->plan.rows + *begin % a->plan.rows;
-  s.rows.end = carafe_min(a->H, s.rows.begin + stop - *begin);
+  s.rows.end = mluop_min(a->H, s.rows.begin + stop - *begin);
   s.row = s.rows.begin < s.rows.end ? centres_of(&s, s.rows, a->H).begin - 1 : a->H;
   s.windows.end = centres_of(&s, s.columns, a->W).end;
   s.packed_row = carafe_window(s.rows.begin, a->K, a->H).begin;
@@ -103,7 +103,7 @@ static inline int next_windows(struct walk *s) {
     s->row++;
   }
   s->windows.begin = s->windows.end;
-  s->windows.end = carafe_min(s->windows.begin + s->args->plan.windows, centres.end);
+  s->windows.end = mluop_min(s->windows.begin + s->args->plan.windows, centres.end);
   return s->row < centres_of(s, s->rows, s->args->H).end;
 }
 
