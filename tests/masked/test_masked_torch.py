@@ -149,3 +149,18 @@ def test_what_the_columns_are() -> None:
     assert image.tolist() == [[[[0, 1, 0], [0, 0, 0], [0, 0, 8]]]]
     torch.library.opcheck(operators.masked_im2col.default, (image, positions, 1, 3, 0, 1))
     torch.library.opcheck(operators.masked_col2im.default, (columns, positions, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("positions", "text"),
+    [
+        ((2, 1), r"mask_h_idx: dim 0 is 1, expected 1000 \(M\)"),
+        ((3, 1000), r"positions has shape \(3, 1000\), expected \(2, count\)"),
+        ((2000,), r"positions has shape \(2000,\), expected \(2, count\)"),
+    ],
+)
+def test_columns_without_positions_are_refused(positions: tuple[int, ...], text: str) -> None:
+    """Not read from behind the positions."""
+    at = torch.zeros(positions, dtype=torch.int32)
+    with pytest.raises(ValueError, match=text):
+        torch.ops.pymluops.masked_col2im(zeros(2, 1000), at, 4, 4)

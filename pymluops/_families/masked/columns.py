@@ -35,6 +35,9 @@ def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Te
 
 
 def _as_positions(positions: Tensor) -> Positions:
+    if positions.dim() != 2 or positions.shape[0] != 2:
+        message = f"positions has shape {tuple(positions.shape)}, expected (2, count)"
+        raise ValueError(message)
     made: Positions = to_dense(positions, torch.int32).numpy()
     return made
 
