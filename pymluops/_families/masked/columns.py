@@ -27,10 +27,12 @@ def im2col(
 
 
 def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Tensor:
-    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere."""
-    dtype = wide_dtype(columns)
-    image = new_memory((1, columns.shape[0], height, width), dtype=dtype)
-    native.col2im(to_dense(columns, dtype), positions, image)
+    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere.
+
+    The columns are what :func:`im2col` returns, or a product with that: contiguous, as C wants them.
+    """
+    image = new_memory((1, columns.shape[0], height, width), dtype=columns.dtype)
+    native.col2im(columns, positions, image)
     return image
 
 
@@ -56,7 +58,8 @@ def _im2col_fake(
 
 
 def _col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
-    return col2im(columns, _as_positions(positions), height, width)
+    dense = to_dense(columns, wide_dtype(columns))
+    return col2im(dense, _as_positions(positions), height, width)
 
 
 def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:

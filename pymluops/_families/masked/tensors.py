@@ -78,7 +78,8 @@ _ZERO = torch.zeros((), device="cpu")
 def _positions(mask: Tensor) -> Positions:
     """Return rows and columns of the pixels where a mask is positive, (2, count)."""
     # NumPy finds them in less time than torch, which needs more steps.
-    return chosen_positions((mask > _ZERO).numpy()[0])
+    chosen = mask if mask.dtype is torch.bool else mask > _ZERO
+    return chosen_positions(chosen.numpy()[0])
 
 
 def _check_inside(positions: Positions, height: int, width: int) -> None:
