@@ -29,7 +29,7 @@ def im2col(
 def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Tensor:
     """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere.
 
-    The columns are what :func:`im2col` returns, or a product with that: contiguous, as C wants them.
+    The columns are those of :func:`im2col`, or a product with them: contiguous, as C wants them.
     """
     image = new_memory((1, columns.shape[0], height, width), dtype=columns.dtype)
     native.col2im(columns, positions, image)

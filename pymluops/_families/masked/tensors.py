@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -71,15 +72,18 @@ def _output_shape(
     return 1, out_c, out_h, out_w
 
 
-#: A number would be made a tensor of at each comparison.
-_ZERO = torch.zeros((), device="cpu")
+#: NumPy would make an array of a number at each comparison.
+_ZERO = np.zeros((), np.float32)
 
 
 def _positions(mask: Tensor) -> Positions:
     """Return rows and columns of the pixels where a mask is positive, (2, count)."""
     # NumPy finds them in less time than torch, which needs more steps.
-    chosen = mask if mask.dtype is torch.bool else mask > _ZERO
-    return chosen_positions(chosen.numpy()[0])
+    try:
+        chosen = mask.numpy() > _ZERO
+    except TypeError:  # it has no bfloat16
+        chosen = (mask > 0).numpy()
+    return chosen_positions(chosen[0])
 
 
 def _check_inside(positions: Positions, height: int, width: int) -> None:
