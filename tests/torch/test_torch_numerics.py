@@ -94,6 +94,21 @@ def test_channels_last_goes_in_and_out(case: Case) -> None:
     assert all(map(torch.equal, grads, last_grads))
 
 
+@ALL_CASES
+def test_gradients_have_the_memory_format_of_their_tensors(case: Case) -> None:
+    args = [
+        arg.contiguous(memory_format=CHANNELS_LAST)
+        if isinstance(arg, Tensor) and arg.dim() == 4
+        else arg
+        for arg in case.arguments()
+    ]
+    leaves = require_grad(case, args)
+    grads = torch.autograd.grad(case.ours(*args).sum(), leaves)
+    for grad, leaf in zip(grads, leaves, strict=True):
+        wanted = CHANNELS_LAST if leaf.dim() == 4 else torch.contiguous_format
+        assert grad.is_contiguous(memory_format=wanted)
+
+
 def unaligned(tensor: Tensor) -> Tensor:
     """Copy a tensor to the second byte of its memory, as torch.frombuffer can make one."""
     memory = bytearray(tensor.numel() * tensor.element_size() + 1)

@@ -198,7 +198,7 @@ def _backward(
         grads[0] = as_input(col2im(result, pixels, *features.shape[2:]), features)
     if needed[1]:
         columns = im2col(features, positions, kernel, pad)
-        grads[1] = torch.mm(grad, columns.t()).view(weight.shape).to(weight.dtype)
+        grads[1] = as_input(torch.mm(grad, columns.t()).view(weight.shape), weight)
     if needed[2]:
         grads[2] = grad.sum(1).to(weight.dtype)
     return tuple(grads)
@@ -207,7 +207,7 @@ def _backward(
 def _new_grads(features: Tensor, weight: Tensor, needed: list[bool]) -> tuple[Tensor, ...]:
     return (
         new_tensor(features.shape, features) if needed[0] else features.new_empty(0),
-        weight.new_empty(weight.shape if needed[1] else 0),
+        new_tensor(weight.shape, weight) if needed[1] else weight.new_empty(0),
         weight.new_empty(weight.shape[0] if needed[2] else 0),
     )
 
