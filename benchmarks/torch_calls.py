@@ -83,10 +83,11 @@ def times(case: Case) -> list[float]:
 def print_overhead() -> None:
     torch.set_num_threads(1)
     print("a call with tiny tensors, in us")
-    columns = ("in C", "forward", "for training", "no_grad", "inference_mode")
+    columns = ("first tensor", "in C", "forward", "for training", "no_grad", "inference_mode")
     print(f"{'':16}" + "".join(f"{column:>16}" for column in columns))
     for case in FIRST_CASES:
-        print(f"{case.name:16}" + "".join(f"{time * 1e6:16.1f}" for time in times(case)))
+        size = " x ".join(map(str, case.arguments()[0].shape))
+        print(f"{case.name:16}{size:>16}" + "".join(f"{t * 1e6:16.1f}" for t in times(case)))
 
 
 if __name__ == "__main__":

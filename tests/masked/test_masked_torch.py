@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,45 @@ def test_masked_conv_leaves_zeros_without_bias() -> None:
     x = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
     result = ours.masked_conv2d(x, mask, torch.full((1, 1, 1, 1), 10.0), torch.tensor([0.5]))
     assert result.tolist() == [[[[0, 20.5], [0, 40.5]]]]
+
+
+_KINDS = [
+    torch.bool,
+    torch.uint8,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+]
+
+
+@pytest.mark.parametrize("dtype", _KINDS, ids=str)
+def test_masks_of_any_dtype(dtype: torch.dtype) -> None:
+    mask = torch.tensor([[[0, 1], [-1, torch.nan if dtype.is_floating_point else 0]]])
+    mask = mask.abs().to(dtype) if dtype in _KINDS[:2] else mask.to(dtype)
+    x, weight = torch.ones(1, 1, 2, 2), torch.full((1, 1, 1, 1), 10.0)
+    with np.errstate(all="raise"):
+        result = ours.masked_conv2d(x, mask, weight, None)
+    assert result.tolist() == [[[[0, 10], [10 if dtype in _KINDS[:2] else 0, 0]]]]
+
+
+def test_a_mask_that_is_still_to_be_negated() -> None:
+    mask = torch.tensor([[[0, -1j], [1j, 2]]]).conj().imag
+    assert mask.is_neg()
+    result = ours.masked_conv2d(torch.ones(1, 1, 2, 2), mask, torch.ones(1, 1, 1, 1), None)
+    assert result.tolist() == [[[[0, 1], [0, 0]]]]
+
+
+def test_a_mask_with_a_gradient() -> None:
+    """It gets none."""
+    mask = torch.tensor([[[0.0, 1.0], [-1.0, 0.5]]], requires_grad=True)
+    weight = torch.full((1, 1, 1, 1), 10.0, requires_grad=True)
+    result = ours.masked_conv2d(torch.ones(1, 1, 2, 2), mask, weight, None)
+    assert result.tolist() == [[[[0, 10], [0, 10]]]]
+    result.sum().backward()
+    assert mask.grad is None
+    assert weight.grad is not None
 
 
 def test_a_gradient_that_is_not_needed_is_not_computed() -> None:
@@ -149,3 +189,18 @@ def test_what_the_columns_are() -> None:
     assert image.tolist() == [[[[0, 1, 0], [0, 0, 0], [0, 0, 8]]]]
     torch.library.opcheck(operators.masked_im2col.default, (image, positions, 1, 3, 0, 1))
     torch.library.opcheck(operators.masked_col2im.default, (columns, positions, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("positions", "text"),
+    [
+        ((2, 1), r"mask_h_idx: dim 0 is 1, expected 1000 \(M\)"),
+        ((3, 1000), r"positions has shape \(3, 1000\), expected \(2, count\)"),
+        ((2000,), r"positions has shape \(2000,\), expected \(2, count\)"),
+    ],
+)
+def test_columns_without_positions_are_refused(positions: tuple[int, ...], text: str) -> None:
+    """Not read from behind the positions."""
+    at = torch.zeros(positions, dtype=torch.int32)
+    with pytest.raises(ValueError, match=text):
+        torch.ops.pymluops.masked_col2im(zeros(2, 1000), at, 4, 4)

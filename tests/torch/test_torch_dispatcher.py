@@ -48,7 +48,8 @@ def test_opcheck_of_fake_kernels_in_half_and_channels_last(case: Case, dtype: to
 
 
 @EACH_OPERATOR
-def test_opcheck_of_the_derivatives(case: Case) -> None:
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last], ids=str)
+def test_opcheck_of_the_derivatives(case: Case, memory_format: torch.memory_format) -> None:
     """Whatever arguments a backward makes, they are those of an operator that passes opcheck."""
     calls = []
 
@@ -58,7 +59,13 @@ def test_opcheck_of_the_derivatives(case: Case) -> None:
                 calls.append((func, args))
             return func(*args, **(kwargs or {}))
 
-    result = case.ours(*with_gradients(case))
+    given = [
+        arg.detach().contiguous(memory_format=memory_format).requires_grad_(arg.requires_grad)
+        if isinstance(arg, Tensor) and arg.dim() == 4
+        else arg
+        for arg in with_gradients(case)
+    ]
+    result = case.ours(*given)
     with Recorder():
         result.sum().backward()
     ((operator, args),) = calls

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch_case import Case, cast
-from torch_families import CASES
+from torch_families import CASES, EVERY_CASE
 
 CHANNELS_LAST = torch.channels_last
 # Sums of errors over sums of values; bfloat16 is rounded once, at the end, to 8 bits.
@@ -92,6 +92,38 @@ def test_channels_last_goes_in_and_out(case: Case) -> None:
     assert grads[0].is_contiguous()
     assert last_grads[0].is_contiguous(memory_format=CHANNELS_LAST)
     assert all(map(torch.equal, grads, last_grads))
+
+
+@ALL_CASES
+def test_gradients_have_the_memory_format_of_their_tensors(case: Case) -> None:
+    args = [
+        arg.contiguous(memory_format=CHANNELS_LAST)
+        if isinstance(arg, Tensor) and arg.dim() == 4
+        else arg
+        for arg in case.arguments()
+    ]
+    leaves = require_grad(case, args)
+    grads = torch.autograd.grad(case.ours(*args).sum(), leaves)
+    for grad, leaf in zip(grads, leaves, strict=True):
+        wanted = CHANNELS_LAST if leaf.dim() == 4 else torch.contiguous_format
+        assert grad.is_contiguous(memory_format=wanted)
+
+
+@pytest.mark.parametrize("case", EVERY_CASE, ids=str)
+def test_defaults_of_torch_change_nothing(case: Case) -> None:
+    args = case.arguments()
+    results = [case.ours(*args)]
+    with torch.device("meta"):
+        results.append(case.ours(*args))
+    torch.set_default_dtype(torch.float64)
+    try:
+        results.append(case.ours(*args))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    first, *others = (made if isinstance(made, tuple) else (made,) for made in results)
+    for other in others:
+        assert [made.dtype for made in other] == [made.dtype for made in first]
+        assert all(map(torch.equal, other, first))
 
 
 def unaligned(tensor: Tensor) -> Tensor:

@@ -98,9 +98,9 @@ def _forward_fake(
 
 def _new_grad_offset(offset: Tensor | None, like: Tensor) -> Tensor:
     """Memory for the gradient of the offset: an empty tensor stands for None."""
-    return new_memory(
-        (0,) if offset is None else offset.shape, dtype=like.dtype, device=like.device
-    )
+    if offset is None:
+        return new_memory((0,), dtype=like.dtype, device=like.device)
+    return new_tensor(offset.shape, offset)
 
 
 def _backward(
@@ -128,9 +128,9 @@ def _backward(
         sampling_ratio,
         gamma,
     )
-    if grad_offset is None:
-        grad_offset = _new_grad_offset(None, input)
-    return as_input(grad_input, input), grad_offset.to(input.dtype)
+    if offset is None or grad_offset is None:
+        return as_input(grad_input, input), _new_grad_offset(None, input)
+    return as_input(grad_input, input), as_input(grad_offset, offset)
 
 
 def _backward_fake(

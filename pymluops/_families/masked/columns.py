@@ -27,14 +27,19 @@ def im2col(
 
 
 def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Tensor:
-    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere."""
-    dtype = wide_dtype(columns)
-    image = new_memory((1, columns.shape[0], height, width), dtype=dtype)
-    native.col2im(to_dense(columns, dtype), positions, image)
+    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere.
+
+    The columns are those of :func:`im2col`, or a product with them: contiguous, as C wants them.
+    """
+    image = new_memory((1, columns.shape[0], height, width), dtype=columns.dtype)
+    native.col2im(columns, positions, image)
     return image
 
 
 def _as_positions(positions: Tensor) -> Positions:
+    if positions.dim() != 2 or positions.shape[0] != 2:
+        message = f"positions has shape {tuple(positions.shape)}, expected (2, count)"
+        raise ValueError(message)
     made: Positions = to_dense(positions, torch.int32).numpy()
     return made
 
@@ -53,7 +58,8 @@ def _im2col_fake(
 
 
 def _col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
-    return col2im(columns, _as_positions(positions), height, width)
+    dense = to_dense(columns, wide_dtype(columns))
+    return col2im(dense, _as_positions(positions), height, width)
 
 
 def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:

@@ -27,11 +27,11 @@ Positions: TypeAlias = npt.NDArray[np.int32]
 
 @lru_cache(maxsize=1024)
 def _prepared(
-    name: str, dtype: torch.dtype, image: torch.Size, column: torch.Size, *numbers: int
+    name: str, dtype: torch.dtype, image: torch.Size, column: torch.Size, count: int, *numbers: int
 ) -> tuple[CData, CData, CData, int]:
     """Return descriptors of an image, positions and columns; and the size of the workspace."""
     im, col = nchw_descriptor(dtype, image), array_descriptor(dtype, column)
-    at = array_descriptor(torch.int32, column[1:])
+    at = array_descriptor(torch.int32, (count,))
     first, last = (im, col) if numbers else (col, im)
     size = workspace_size(f"mluOpGet{name}WorkspaceSize", first, at, at, *numbers, last)
     return im, at, col, size
@@ -55,7 +55,7 @@ def im2col(
         data_col.copy_(in_double(reference.masked_im2col_forward, *given))
         return
     name = "MaskedIm2colForward"
-    kinds = (features.dtype, features.shape, data_col.shape)
+    kinds = (features.dtype, features.shape, data_col.shape, positions.shape[1])
     im, at, col, size = _prepared(name, *kinds, *kernel_size)
     h, w = _rows(positions)
     x, y, room = pointer(features), pointer(data_col), workspace(name, size)
@@ -69,7 +69,8 @@ def col2im(columns: Tensor, positions: Positions, image: Tensor) -> None:
         image.copy_(in_double(reference.masked_col2im_forward, *given))
         return
     name = "MaskedCol2imForward"
-    im, at, col, size = _prepared(name, columns.dtype, image.shape, columns.shape)
+    kinds = (columns.dtype, image.shape, columns.shape, positions.shape[1])
+    im, at, col, size = _prepared(name, *kinds)
     h, w = _rows(positions)
     x, y, (memory, size) = pointer(columns), pointer(image), workspace(name, size)
     call(f"mluOp{name}", col, x, at, h, at, w, size, memory, im, y)

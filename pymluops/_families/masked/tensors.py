@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -71,14 +72,18 @@ def _output_shape(
     return 1, out_c, out_h, out_w
 
 
-#: A number would be made a tensor of at each comparison.
-_ZERO = torch.zeros((), device="cpu")
+#: NumPy would make an array of a number at each comparison.
+_ZERO = np.zeros((), np.float32)
 
 
 def _positions(mask: Tensor) -> Positions:
     """Return rows and columns of the pixels where a mask is positive, (2, count)."""
     # NumPy finds them in less time than torch, which needs more steps.
-    return chosen_positions((mask > _ZERO).numpy()[0])
+    try:
+        chosen = mask.numpy() > _ZERO
+    except TypeError:  # it has no bfloat16
+        chosen = (mask > 0).numpy()
+    return chosen_positions(chosen[0])
 
 
 def _check_inside(positions: Positions, height: int, width: int) -> None:
@@ -193,7 +198,7 @@ def _backward(
         grads[0] = as_input(col2im(result, pixels, *features.shape[2:]), features)
     if needed[1]:
         columns = im2col(features, positions, kernel, pad)
-        grads[1] = torch.mm(grad, columns.t()).view(weight.shape).to(weight.dtype)
+        grads[1] = as_input(torch.mm(grad, columns.t()).view(weight.shape), weight)
     if needed[2]:
         grads[2] = grad.sum(1).to(weight.dtype)
     return tuple(grads)
@@ -202,7 +207,7 @@ def _backward(
 def _new_grads(features: Tensor, weight: Tensor, needed: list[bool]) -> tuple[Tensor, ...]:
     return (
         new_tensor(features.shape, features) if needed[0] else features.new_empty(0),
-        weight.new_empty(weight.shape if needed[1] else 0),
+        new_tensor(weight.shape, weight) if needed[1] else weight.new_empty(0),
         weight.new_empty(weight.shape[0] if needed[2] else 0),
     )
 

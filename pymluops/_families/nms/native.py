@@ -27,7 +27,7 @@ def select(
         )
         return made
     room = (min(boxes.shape[0], parameters[2]),)
-    kept, at_selection = torch.empty(room, dtype=torch.int32), torch.empty(room)
+    kept, at_selection = (torch.empty(room, dtype=dtype) for dtype in (torch.int32, boxes.dtype))
     size = ffi.new("int32_t *")
     tensors = (*array(boxes), *array(scores), *array(labels), *array(kept), *array(at_selection))
     call("mluOpCpuNmsByLabel", descriptor(*parameters), *tensors, size)
