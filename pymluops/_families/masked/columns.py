@@ -19,21 +19,7 @@ def im2col(
     image: Tensor, positions: Positions, kernel: tuple[int, int], pad: tuple[int, int]
 ) -> Tensor:
     """Return the windows of a (1, C, H, W) image: a column of (C, *kernel) values for each."""
-    dtype = wide_dtype(image)
-    shape = (image.shape[1] * kernel[0] * kernel[1], positions.shape[1])
-    columns = new_memory(shape, dtype=dtype)
-    native.im2col(to_dense(image, dtype), positions, columns, kernel, pad)
-    return columns
-
-
-def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Tensor:
-    """Return a (1, C, height, width) image with columns of C values in it, and 0 elsewhere.
-
-    The columns are those of :func:`im2col`, or a product with them: contiguous, as C wants them.
-    """
-    image = new_memory((1, columns.shape[0], height, width), dtype=columns.dtype)
-    native.col2im(columns, positions, image)
-    return image
+    return native.im2col(to_dense(image, wide_dtype(image)), positions, kernel, pad)
 
 
 def _as_positions(positions: Tensor) -> Positions:
@@ -59,7 +45,7 @@ def _im2col_fake(
 
 def _col2im(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:
     dense = to_dense(columns, wide_dtype(columns))
-    return col2im(dense, _as_positions(positions), height, width)
+    return native.col2im(dense, _as_positions(positions), height, width)
 
 
 def _col2im_fake(columns: Tensor, positions: Tensor, height: int, width: int) -> Tensor:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from pymluops._arguments import pointer_to
 from pymluops._call import workspace, workspace_size
 from pymluops._families.masked import reference
 from pymluops.torch._double import in_double, is_double
+from pymluops.torch._memory import new_memory
 from pymluops.torch._native_calls import array_descriptor, call, nchw_descriptor, pointer
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from pymluops.capi import CData
 
 #: Rows and columns of positions, (2, count) and contiguous.
@@ -27,7 +27,12 @@ Positions: TypeAlias = npt.NDArray[np.int32]
 
 @lru_cache(maxsize=1024)
 def _prepared(
-    name: str, dtype: torch.dtype, image: torch.Size, column: torch.Size, count: int, *numbers: int
+    name: str,
+    dtype: torch.dtype,
+    image: tuple[int, ...],
+    column: tuple[int, ...],
+    count: int,
+    *numbers: int,
 ) -> tuple[CData, CData, CData, int]:
     """Return descriptors of an image, positions and columns; and the size of the workspace."""
     im, col = nchw_descriptor(dtype, image), array_descriptor(dtype, column)
@@ -43,34 +48,35 @@ def _rows(positions: Positions) -> tuple[CData, CData]:
 
 
 def im2col(
-    features: Tensor,
-    positions: Positions,
-    data_col: Tensor,
-    kernel_size: tuple[int, int],
-    padding: tuple[int, int],
-) -> None:
-    """Call it with contiguous features and columns."""
+    features: Tensor, positions: Positions, kernel: tuple[int, int], padding: tuple[int, int]
+) -> Tensor:
+    """Return the windows of contiguous features: a column of (C, *kernel) values for each."""
     if is_double(features):
-        given: tuple[Any, ...] = (features, *positions, *kernel_size, *padding)
-        data_col.copy_(in_double(reference.masked_im2col_forward, *given))
-        return
-    name = "MaskedIm2colForward"
-    kinds = (features.dtype, features.shape, data_col.shape, positions.shape[1])
-    im, at, col, size = _prepared(name, *kinds, *kernel_size)
+        given: tuple[Any, ...] = (features, *positions, *kernel, *padding)
+        made: Tensor = in_double(reference.masked_im2col_forward, *given)
+        return made
+    name, count = "MaskedIm2colForward", positions.shape[1]
+    shape = (features.shape[1] * kernel[0] * kernel[1], count)
+    columns = new_memory(shape, dtype=features.dtype)
+    im, at, col, size = _prepared(name, features.dtype, features.shape, shape, count, *kernel)
     h, w = _rows(positions)
-    x, y, room = pointer(features), pointer(data_col), workspace(name, size)
-    call(f"mluOp{name}", im, x, at, h, at, w, *kernel_size, *padding, *room, col, y)
+    x, y, room = pointer(features), pointer(columns), workspace(name, size)
+    call(f"mluOp{name}", im, x, at, h, at, w, *kernel, *padding, *room, col, y)
+    return columns
 
 
-def col2im(columns: Tensor, positions: Positions, image: Tensor) -> None:
-    """Call it with contiguous columns and image; what no column names becomes 0."""
+def col2im(columns: Tensor, positions: Positions, height: int, width: int) -> Tensor:
+    """Return a (1, C, height, width) image with contiguous columns of C values, and 0 elsewhere."""
     if is_double(columns):
-        given = (columns, *positions, *image.shape[2:])
-        image.copy_(in_double(reference.masked_col2im_forward, *given))
-        return
-    name = "MaskedCol2imForward"
-    kinds = (columns.dtype, image.shape, columns.shape, positions.shape[1])
-    im, at, col, size = _prepared(name, *kinds)
+        given = (columns, *positions, height, width)
+        made: Tensor = in_double(reference.masked_col2im_forward, *given)
+        return made
+    name, count = "MaskedCol2imForward", positions.shape[1]
+    column = columns.shape
+    shape = (1, column[0], height, width)
+    image = new_memory(shape, dtype=columns.dtype)
+    im, at, col, size = _prepared(name, columns.dtype, shape, column, count)
     h, w = _rows(positions)
     x, y, (memory, size) = pointer(columns), pointer(image), workspace(name, size)
     call(f"mluOp{name}", col, x, at, h, at, w, size, memory, im, y)
+    return image

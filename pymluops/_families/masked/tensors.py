@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pymluops._families.masked.columns import col2im, im2col
-from pymluops._families.masked.native import Positions
+from pymluops._families.masked.columns import im2col
+from pymluops._families.masked.native import Positions, col2im
 from pymluops._families.masked.positions import chosen_positions
 from pymluops.torch._operators import define
 from pymluops.torch._tensors import (
@@ -128,7 +128,7 @@ def _forward(
     if positions.size == 0 or 0 in shape:
         return new_zeros(shape, features)
     _, _, height, width = shape
-    if height < features.shape[2] or width < features.shape[3]:
+    if shape[2:] != mask.shape[1:]:
         _check_inside(positions, height, width)
     dtype = wide_dtype(features)
     result = _convolve(
