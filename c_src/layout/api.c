@@ -11,7 +11,7 @@ enum {
   PAGES_BYTES = 8 << 20,
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
   SHORT_ROW = 512,         /* ... with rows of this many at most */
-  PIECES = 4,              /* of a block of strips, side by side */
+  COLUMN = 512,            /* bytes of each column in a block of strips */
   FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are */
   STORES = 128,            /* about as many as a core has under way */
   LONG = 16,               /* lines, of a row or of a column */
@@ -174,32 +174,31 @@ static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
   extent->blocks = mluop_max(1, mluop_div_up(lines * line, extent->step));
 }
 
-/* Whether the result is written past the caches, in tiles. Where lines of the target have the same
-   place in a cache, that pays sooner: as soon as a thread has too many pages. Narrow vectors write
-   a line in parts, between which it is pushed out: there it pays for any number of threads, and
-   for halves it was measured to. For small images with short rows it pays later, as tiles at the
-   ends of their rows overlap. */
-static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t moved,
-                   bool narrow) {
+/* In the caches. Tiles pay where neither lines of their columns nor of their rows push each other
+   out of the first cache. Those of few rows may, as tiles side by side follow each other then.
+   Strips pay where only the columns crowd, as they read lines of many rows again. */
+static enum layout_way way_of(const struct layout_args *args) {
+  const int64_t line = LINE_BYTES / args->size, pitch = args->from.pitch;
+  const bool rows_crowd = args->rows.count > FEW_ROWS && layout_crowded(pitch, line);
+  if (!rows_crowd && !layout_crowded(args->to.pitch, line)) return LAYOUT_TILES;
+  return layout_crowded(pitch, COLUMN / args->size) ? LAYOUT_DIAGONALS : LAYOUT_STRIPS;
+}
+
+/* Whether the result is written past the caches, in tiles. Where lines of both sides crowd, that
+   pays sooner: as soon as a thread has too many pages; with narrow vectors and for halves, for any
+   number of threads, as was measured. For small images with short rows it pays later, as tiles at
+   the ends of their rows overlap. */
+static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t moved) {
   const int64_t threads = mluop_num_threads(handle), row = args->columns.count * args->size;
   const bool is_small = row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && threads > 1;
   return mluop_exceeds_caches(handle, is_small ? moved / 2 : moved) ||
-         (moved > PAGES_BYTES * (narrow || args->size == 2 ? 1 : threads) &&
-          args->to.pitch % LAYOUT_SAME_PLACE == 0);
+         (moved > PAGES_BYTES * (handle->vector_floats < 8 || args->size == 2 ? 1 : threads) &&
+          args->to.pitch % LAYOUT_SAME_PLACE == 0 && way_of(args) == LAYOUT_DIAGONALS);
 }
 
-/* Tiles pay where neither lines of their columns nor of their rows push each other out of the first
-   cache. Those of few rows may, as tiles side by side follow each other then. */
-static enum layout_way way_of(const struct layout_args *args, bool far) {
-  const int64_t line = LINE_BYTES / args->size;
-  if (far) return LAYOUT_FAR;
-  const bool rows_crowd = args->rows.count > FEW_ROWS && layout_crowded(args->from.pitch, line);
-  return rows_crowd || layout_crowded(args->to.pitch, line) ? LAYOUT_STRIPS : LAYOUT_TILES;
-}
-
-static void cut_both(struct layout_args *args, bool narrow) {
+static void cut_both(struct layout_args *args) {
   const int64_t size = args->size, line = LINE_BYTES / size;
-  int64_t rows = 128, columns = 2 * line, pieces = 1;
+  int64_t rows = 128, columns = 2 * line;
   if (args->way == LAYOUT_FAR) {
     rows = 4 * line;
     columns = 32 * line;
@@ -207,18 +206,19 @@ static void cut_both(struct layout_args *args, bool narrow) {
     rows = line;
     columns = 256;
   } else if (args->way == LAYOUT_STRIPS) {
-    /* Columns of 512 bytes at least where the next one is far: shorter ones use too few sets. */
-    const bool is_long = (size == 2 || narrow) && (args->from.pitch < args->to.pitch ||
-                                                   args->to.pitch % LAYOUT_SAME_PLACE == 0);
-    rows = is_long ? 2 * LAYOUT_COLUMN : LAYOUT_COLUMN;
-    columns = (is_long ? LAYOUT_ROW_BYTES / 2 : LAYOUT_ROW_BYTES) / size;
-    pieces = PIECES;
+    rows = COLUMN / size;
+    columns = 4 * LAYOUT_PIECE / size;
+  } else if (args->way == LAYOUT_DIAGONALS) {
+    /* Threads share the longer side. */
+    rows = LAYOUT_DIAGONAL * line;
+    columns = args->rows.count > args->columns.count ? WHOLE_ROW : rows;
   }
   /* Few channels: more pixels of each. */
-  if (args->rows.count < rows) columns = columns * rows / args->rows.count / line * line;
+  if (args->way != LAYOUT_DIAGONALS && args->rows.count < rows) {
+    columns = columns * rows / args->rows.count / line * line;
+  }
   cut(&args->rows, rows, line);
-  args->piece = columns;
-  cut(&args->columns, pieces * columns, line);
+  cut(&args->columns, columns, line);
 }
 
 /* Whether long rows are read from begin to end, as memory is read fastest, while a line of each of
@@ -234,8 +234,7 @@ static bool takes_whole_rows(mluOpHandle_t handle, const struct layout_args *arg
 }
 
 void mluop_plan_layout(mluOpHandle_t handle, struct layout_args *args, int64_t moved) {
-  const bool narrow = handle->vector_floats < 8;
-  const bool far = is_far(handle, args, moved, narrow);
+  const bool far = is_far(handle, args, moved);
   const int64_t line = LINE_BYTES / args->size;
   args->stream = far && args->to.pitch % LINE_BYTES == 0;
   if (!far && takes_whole_rows(handle, args, moved)) {
@@ -243,8 +242,8 @@ void mluop_plan_layout(mluOpHandle_t handle, struct layout_args *args, int64_t m
     cut(&args->rows, line, line);
     cut(&args->columns, WHOLE_ROW, line);
   } else {
-    args->way = way_of(args, far);
-    cut_both(args, narrow);
+    args->way = far ? LAYOUT_FAR : way_of(args);
+    cut_both(args);
   }
 }
 
@@ -287,8 +286,8 @@ mluOpStatus_t mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
   if (!contract_holds(&call, in_place_rules, &status)) return status;
 
   struct layout_args args = plan(&call, output, output);
-  args.way = way_of(&args, false);
-  cut_both(&args, handle->vector_floats < 8);
+  args.way = way_of(&args);
+  cut_both(&args);
   struct mluop_job job = {.kernel = layout_convert_in_place[handle->isa],
                           .args = &args,
                           .count = mluop_extent(&call, 'N'),

@@ -77,6 +77,79 @@ MLUOP_INLINE void transpose_strip(const char *from, int64_t pitch, char *to, int
   }
 }
 
+/* Tiles that are converted together, by way of a buffer. */
+struct diagonal {
+  int64_t count;
+  const char *from[LAYOUT_DIAGONAL];
+  char *to[LAYOUT_DIAGONAL];
+};
+
+/* A line of each tile is read in turn, and a few columns of each are written in turn. */
+MLUOP_INLINE void transpose_diagonal(const struct diagonal *tiles, int64_t pitch, int64_t to_pitch,
+                                     int size) {
+  const int64_t line = LINE_BYTES / size, height = VECTOR_BYTES / size;
+  const int64_t width = (size == 4 ? PAIR_BYTES : RUN_BYTES) / size;
+  char buffer[LAYOUT_DIAGONAL][LINE_BYTES / 2][LINE_BYTES] __attribute__((aligned(LINE_BYTES)));
+  for (int64_t row = 0; row < line; row++) {
+    for (int64_t t = 0; t < tiles->count; t++) {
+      move_bytes(buffer[t][row], tiles->from[t] + row * pitch, LINE_BYTES);
+    }
+  }
+  for (int64_t column = 0; column < line; column += width) {
+    for (int64_t t = 0; t < tiles->count; t++) {
+      char *to = tiles->to[t] + column * to_pitch;
+      for (int64_t row = 0; row < line; row += height) {
+        transpose_strip(buffer[t][row] + column * size, LINE_BYTES, to + row * size, to_pitch,
+                        width, size);
+      }
+    }
+  }
+}
+
+/* On their own, as others need less stack. */
+#define DIAGONAL(name, size)                                                              \
+  __attribute__((noinline)) static void name(const struct diagonal *tiles, int64_t pitch, \
+                                             int64_t to_pitch) {                          \
+    transpose_diagonal(tiles, pitch, to_pitch, size);                                     \
+  }
+DIAGONAL(diagonal_of_halves, 2)
+DIAGONAL(diagonal_of_floats, 4)
+
+/* Where tile `k` begins. The last one overlaps that before it. */
+MLUOP_INLINE int64_t tile_at(struct span span, int64_t k, int64_t line) {
+  const int64_t at = span.begin + k * line;
+  return at + line <= span.end ? at : span.end - line;
+}
+
+/* Parts of eight by eight tiles, or fewer, along their diagonals: tiles that are converted together
+   are in different columns and in different rows, and their lines at different places in a cache.
+ */
+MLUOP_INLINE void convert_diagonals(const struct layout_args *a, const struct image_block *b,
+                                    int size) {
+  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
+  const int64_t high = (b->rows.end - b->rows.begin + line - 1) / line;
+  const int64_t wide = (b->columns.end - b->columns.begin + line - 1) / line;
+  for (int64_t left = 0; left < wide; left += LAYOUT_DIAGONAL) {
+    for (int64_t top = 0; top < high; top += LAYOUT_DIAGONAL) {
+      const int64_t w = wide - left < LAYOUT_DIAGONAL ? wide - left : LAYOUT_DIAGONAL;
+      const int64_t h = high - top < LAYOUT_DIAGONAL ? high - top : LAYOUT_DIAGONAL;
+      const int64_t many = h > w ? h : w, few = h > w ? w : h;
+      struct diagonal tiles = {.count = many};
+      for (int64_t first = 0; first < few; first++) {
+        int64_t other = first;
+        for (int64_t t = 0; t < many; t++) {
+          const int64_t row = tile_at(b->rows, top + (h > w ? t : other), line);
+          const int64_t column = tile_at(b->columns, left + (h > w ? other : t), line);
+          tiles.from[t] = b->from + row * pitch + column * size;
+          tiles.to[t] = b->to + column * to_pitch + row * size;
+          if (++other == few) other = 0;
+        }
+        (size == 2 ? diagonal_of_halves : diagonal_of_floats)(&tiles, pitch, to_pitch);
+      }
+    }
+  }
+}
+
 /* Eight columns at a time, or fewer, each written from begin to end. Lines of many columns would
    have the same place in the first cache where columns are a power of two apart, and push each
    other out. */
@@ -107,40 +180,18 @@ MLUOP_INLINE void transpose_strips(const char *from, int64_t pitch, char *to, in
 STRIPS(strips_of_halves, 2)
 STRIPS(strips_of_floats, 4)
 
-/* Rows that would push each other out are copied first. On its own, as others need less stack. */
-__attribute__((noinline)) static void convert_copied(const char *from, int64_t from_pitch,
-                                                     int64_t pitch, char *to, int64_t to_pitch,
-                                                     int64_t rows, int64_t columns, int size) {
-  char buffer[LAYOUT_BUFFER] __attribute__((aligned(LINE_BYTES)));
-  for (int64_t row = 0; row < rows; row++) {
-    move_bytes(buffer + row * pitch, from + row * from_pitch, columns * size);
-  }
-  (size == 2 ? strips_of_halves : strips_of_floats)(buffer, pitch, to, to_pitch, rows, columns);
-}
-
-MLUOP_INLINE void convert_piece(const struct layout_args *a, const struct image_block *b,
-                                int size) {
-  const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
-  const char *from = b->from + b->rows.begin * a->from.pitch + b->columns.begin * size;
-  char *to = b->to + b->columns.begin * a->to.pitch + b->rows.begin * size;
-  const int64_t pitch = a->from.pitch, to_pitch = a->to.pitch;
-  const int64_t apart = ((columns * size / LINE_BYTES + 1) | 1) * LINE_BYTES;
-  if (layout_crowded(pitch, rows) && rows * apart <= LAYOUT_BUFFER) {
-    convert_copied(from, pitch, apart, to, to_pitch, rows, columns, size);
-  } else {
-    (size == 2 ? strips_of_halves : strips_of_floats)(from, pitch, to, to_pitch, rows, columns);
-  }
-}
-
 /* Pieces side by side follow each other: what was fetched beside one is used by the next. */
 __attribute__((noinline)) static void convert_strips(const struct layout_args *a,
                                                      const struct image_block *b, int size) {
-  struct image_block piece = *b;
-  for (int64_t end = b->columns.end; piece.columns.begin < end;
-       piece.columns.begin = piece.columns.end) {
-    const int64_t next = piece.columns.begin + a->piece;
-    piece.columns.end = next + RUN_BYTES / size <= end ? next : end;
-    convert_piece(a, &piece, size);
+  const int64_t rows = b->rows.end - b->rows.begin;
+  const char *from = b->from + b->rows.begin * a->from.pitch;
+  char *to = b->to + b->rows.begin * size;
+  for (int64_t column = b->columns.begin, next; column < b->columns.end; column = next) {
+    next = column + LAYOUT_PIECE / size;
+    if (next + RUN_BYTES / size > b->columns.end) next = b->columns.end;
+    (size == 2 ? strips_of_halves : strips_of_floats)(from + column * size, a->from.pitch,
+                                                      to + column * a->to.pitch, a->to.pitch, rows,
+                                                      next - column);
   }
 }
 
@@ -167,18 +218,24 @@ MLUOP_INLINE void convert_each(const struct layout_args *a, const struct image_b
   }
 }
 
-/* Fewer elements than 16 at a time, and parts of lines that crowd, take longer in tiles. */
-MLUOP_INLINE int suits_tiles(const struct layout_args *a, int size) {
-  const int64_t line = LINE_BYTES / size, vector = VECTOR_BYTES / size;
-  if (a->way != LAYOUT_TILES) return a->way != LAYOUT_STRIPS;
-  return vector == line || (vector >= 16 && !layout_crowded(a->from.pitch, line));
+/* With vectors of less than a line, tiles of fewer than 16 elements at a time take longer than
+   strips, and where lines crowd, longer than those that go through a buffer. */
+MLUOP_INLINE enum layout_way way_through(const struct layout_args *a, int size) {
+  const int64_t line = LINE_BYTES / size, vector = VECTOR_BYTES / size, pitch = a->from.pitch;
+  const int64_t most = LAYOUT_DIAGONAL * line, rows = a->rows.count < most ? a->rows.count : most;
+  if (a->way != LAYOUT_TILES || vector == line) return a->way;
+  if (vector >= 16 && !layout_crowded(pitch, line)) return LAYOUT_TILES;
+  return layout_crowded(pitch, rows) ? LAYOUT_DIAGONALS : LAYOUT_STRIPS;
 }
 
 MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t rows = a->rows.count, columns = a->columns.count;
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
   if (a->packed && convert_few(a, b, size)) return;
-  if (rows >= line && columns >= line && suits_tiles(a, size)) {
+  const enum layout_way way = way_through(a, size);
+  if (rows >= line && columns >= line && way == LAYOUT_DIAGONALS) {
+    convert_diagonals(a, b, size);
+  } else if (rows >= line && columns >= line && way != LAYOUT_STRIPS) {
     convert_tiles(a, b, size);
   } else if (rows >= vector && columns >= run) {
     convert_strips(a, b, size);

@@ -7,15 +7,13 @@
 /* An image is a matrix that is transposed: channels by pixels, or pixels by channels. It is cut
    into blocks, which are the items, of about equal extents, and these are the ways to go through
    one: in tiles of a line of each row and of each column; in such tiles, along whole rows; in such
-   tiles, from memory to memory; or in strips of a few columns, in pieces side by side. */
-enum layout_way { LAYOUT_TILES, LAYOUT_WHOLE_ROWS, LAYOUT_FAR, LAYOUT_STRIPS };
+   tiles, from memory to memory; in such tiles, along diagonals; or in strips of a few columns, in
+   pieces side by side. */
+enum layout_way { LAYOUT_TILES, LAYOUT_WHOLE_ROWS, LAYOUT_FAR, LAYOUT_DIAGONALS, LAYOUT_STRIPS };
 
-/* A piece of strips is this high and wide, or twice as high and half as wide. */
 enum {
-  LAYOUT_ROW_BYTES = 256,
-  LAYOUT_COLUMN = 128, /* elements */
-  /* Lines are an odd number apart; what is left over of an image is in its last piece, too. */
-  LAYOUT_BUFFER = (2 * LAYOUT_COLUMN + 32) * (LAYOUT_ROW_BYTES / 2 + 64)
+  LAYOUT_DIAGONAL = 8, /* tiles at a time */
+  LAYOUT_PIECE = 256   /* bytes of each row in a piece of strips */
 };
 
 /* Lines so far apart have the same place in the first cache, which holds a few of each. */
@@ -50,8 +48,7 @@ struct layout_args {
   int size;      /* of an element, in bytes */
   int packed;    /* rows follow each other, in the source and in the target */
   enum layout_way way;
-  int64_t piece; /* columns of a piece of strips */
-  int stream;    /* past the caches: lines of the target begin at the same places in its rows */
+  int stream; /* past the caches: lines of the target begin at the same places in its rows */
 };
 
 MLUOP_KERNEL(layout_convert);          /* item: a block */
