@@ -170,11 +170,12 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const struct dcn_plan *plan = &args->plan;
   const int64_t outputs = dcn_group_outputs(s), slices = dcn_slices(args);
+  const int isa = mluop_isa_for_run(handle, dcn_block_channels(args));
   const int64_t products =
       args->plan.rows * dcn_taps(s) * plan->slice * (outputs + SAMPLE_PRODUCTS);
   struct mluop_arena arena = {NULL, 0}, shared = {NULL, 0};
   dcn_data_memory(args, &arena);
-  struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
+  struct mluop_job job = {.kernel = dcn_backward_data[isa],
                           .args = args,
                           .count = plan->wave_images * plan->slabs * slices,
                           .grain = mluop_grain(cost_of(plan->wave_blocks * products / plan->slabs)),
@@ -186,12 +187,12 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   shared.used = 0;
   take_shared(args, &shared);
   const struct mluop_job pack = {
-      .kernel = dcn_pack_data[handle->isa],
+      .kernel = dcn_pack_data[isa],
       .args = args,
       .count = slices * mluop_div_up(dcn_taps(s), plan->taps),
       .grain = mluop_grain(plan->taps * plan->slice * outputs * MLUOP_NANOSECOND)};
   struct mluop_job finish = {
-      .kernel = dcn_finish_data[handle->isa],
+      .kernel = dcn_finish_data[isa],
       .args = args,
       .grain = mluop_grain(partial_bytes(args, args->plan.rows) / 4 * MLUOP_NANOSECOND)};
   mluop_parallel_for(handle, &pack);
