@@ -12,7 +12,8 @@ enum {
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
   SHORT_ROW = 512,         /* ... with rows of this many at most */
   PIECES = 4,              /* of a block of strips, side by side */
-  FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are */
+  FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are ... */
+  FEW_SPLIT_ROWS = 24,     /* ... if a tile needs two lines of each */
   STORES = 128,            /* about as many as a core has under way */
   LONG = 16,               /* lines, of a row or of a column */
   WHOLE_ROW = 4096         /* elements: as good as whole */
@@ -193,7 +194,8 @@ static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t
 static enum layout_way way_of(const struct layout_args *args, bool far) {
   const int64_t line = LINE_BYTES / args->size;
   if (far) return LAYOUT_FAR;
-  const bool rows_crowd = args->rows.count > FEW_ROWS && layout_crowded(args->from.pitch, line);
+  const int64_t few = (uintptr_t)args->input % LINE_BYTES == 0 ? FEW_ROWS : FEW_SPLIT_ROWS;
+  const bool rows_crowd = args->rows.count > few && layout_crowded(args->from.pitch, line);
   return rows_crowd || layout_crowded(args->to.pitch, line) ? LAYOUT_STRIPS : LAYOUT_TILES;
 }
 
