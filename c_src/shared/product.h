@@ -63,12 +63,13 @@ MLUOP_INLINE vf product_equal_nans_(vf sum) {
 
 /* Writes the first `rows` of PRODUCT_ROWS. */
 MLUOP_INLINE void product_write_(vf sum[PRODUCT_ROWS][PRODUCT_VECTORS], const struct product *p,
-                                 float *c, int64_t rows, int64_t columns, int whole, int add) {
+                                 float *c, int64_t rows, int64_t columns, int vectors, int whole,
+                                 int add) {
   MLUOP_UNROLL
   for (int r = 0; r < PRODUCT_ROWS; r++) {
     if (r >= rows) return;
     MLUOP_UNROLL
-    for (int v = 0; v < PRODUCT_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
       if (add) sum[r][v] = product_load_(c, v, columns, whole) + sum[r][v];
       product_store_(c, v, product_equal_nans_(sum[r][v]), columns, whole);
     }
@@ -78,7 +79,7 @@ MLUOP_INLINE void product_write_(vf sum[PRODUCT_ROWS][PRODUCT_VECTORS], const st
 
 /* PRODUCT_ROWS rows of A by one panel of B. Element (r, k) of A is a[r * row + k * step]. */
 MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, int64_t row,
-                                int64_t step, int whole) {
+                                int64_t step, int vectors, int whole) {
   const int64_t columns = p->columns - j, width = whole ? PRODUCT_COLUMNS : columns;
   const float *a = p->a + i * row, *b = p->b + j * p->depth;
   float *c = p->c + i * p->c_stride + j;
@@ -86,7 +87,7 @@ MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, i
   MLUOP_UNROLL
   for (int r = 0; r < PRODUCT_ROWS; r++) {
     MLUOP_UNROLL
-    for (int v = 0; v < PRODUCT_VECTORS; v++) sum[r][v] = vf_set(0.0f);
+    for (int v = 0; v < vectors; v++) sum[r][v] = vf_set(0.0f);
   }
   /* The next panel comes from far away, too: two tiles fetch a half of it each. */
   const float *next = b + (i / PRODUCT_ROWS % 2 + PRODUCT_VECTORS) * p->depth * VL;
@@ -95,31 +96,33 @@ MLUOP_INLINE void product_tile_(const struct product *p, int64_t i, int64_t j, i
     __builtin_prefetch(next, 0, 2);
     vf factor[PRODUCT_VECTORS];
     MLUOP_UNROLL
-    for (int v = 0; v < PRODUCT_VECTORS; v++) {
+    for (int v = 0; v < vectors; v++) {
       factor[v] = vf_opaque(product_load_(b, v, columns, whole));
     }
     MLUOP_UNROLL
     for (int r = 0; r < PRODUCT_ROWS; r++) {
       const vf value = vf_opaque(vf_set(a[r * row]));
       MLUOP_UNROLL
-      for (int v = 0; v < PRODUCT_VECTORS; v++) sum[r][v] = vf_fma(value, factor[v], sum[r][v]);
+      for (int v = 0; v < vectors; v++) sum[r][v] = vf_fma(value, factor[v], sum[r][v]);
     }
   }
   if (p->add) {
-    product_write_(sum, p, c, p->rows - i, columns, whole, 1);
+    product_write_(sum, p, c, p->rows - i, columns, vectors, whole, 1);
   } else {
-    product_write_(sum, p, c, p->rows - i, columns, whole, 0);
+    product_write_(sum, p, c, p->rows - i, columns, vectors, whole, 0);
   }
 }
 
 MLUOP_INLINE void product_panels_(const struct product *p, int64_t row, int64_t step) {
   for (int64_t j = 0; j < p->columns; j += PRODUCT_COLUMNS) {
-    const int whole = p->columns - j >= PRODUCT_COLUMNS;
+    const int64_t columns = p->columns - j;
     for (int64_t i = 0; i < p->rows; i += PRODUCT_ROWS) {
-      if (whole) {
-        product_tile_(p, i, j, row, step, 1);
+      if (columns >= PRODUCT_COLUMNS) {
+        product_tile_(p, i, j, row, step, PRODUCT_VECTORS, 1);
+      } else if (columns > VL) {
+        product_tile_(p, i, j, row, step, PRODUCT_VECTORS, 0);
       } else {
-        product_tile_(p, i, j, row, step, 0);
+        product_tile_(p, i, j, row, step, 1, 0);
       }
     }
   }

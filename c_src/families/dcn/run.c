@@ -38,6 +38,11 @@ static size_t packed_bytes(const struct dcn_shape *s) {
   return (size_t)(s->co * dcn_columns(s)) * sizeof(float);
 }
 
+/* Narrow groups leave longer vectors empty. */
+static int isa_of(mluOpHandle_t handle, const struct dcn_args *args) {
+  return mluop_isa_for_run(handle, args->plan.merged > 1 ? dcn_group_channels(&args->shape) : 0);
+}
+
 static int64_t cost_of(int64_t products) {
   return products / PRODUCTS_PER_NANOSECOND * MLUOP_NANOSECOND;
 }
@@ -89,12 +94,12 @@ bool dcn_run_forward(mluOpHandle_t handle, struct dcn_args *args) {
   dcn_block_memory(args, &arena);
   const int64_t blocks = s->groups / args->plan.merged * mluop_div_up(outputs, args->plan.outputs);
   const int64_t depths = mluop_div_up(columns, args->plan.depth);
-  const struct mluop_job pack = {.kernel = dcn_pack_forward[handle->isa],
+  const struct mluop_job pack = {.kernel = dcn_pack_forward[isa_of(handle, args)],
                                  .args = args,
                                  .count = blocks * depths,
                                  .grain = mluop_grain(args->plan.merged * args->plan.depth *
                                                       args->plan.outputs * MLUOP_NANOSECOND)};
-  struct mluop_job job = {.kernel = dcn_forward[handle->isa],
+  struct mluop_job job = {.kernel = dcn_forward[isa_of(handle, args)],
                           .args = args,
                           .count = s->N * args->plan.blocks * blocks,
                           .grain = mluop_grain(cost_of(args->plan.rows * columns *
@@ -170,11 +175,12 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   const struct dcn_shape *s = &args->shape;
   const struct dcn_plan *plan = &args->plan;
   const int64_t outputs = dcn_group_outputs(s), slices = dcn_slices(args);
+  const int isa = mluop_isa_for_run(handle, dcn_block_channels(args));
   const int64_t products =
       args->plan.rows * dcn_taps(s) * plan->slice * (outputs + SAMPLE_PRODUCTS);
   struct mluop_arena arena = {NULL, 0}, shared = {NULL, 0};
   dcn_data_memory(args, &arena);
-  struct mluop_job job = {.kernel = dcn_backward_data[handle->isa],
+  struct mluop_job job = {.kernel = dcn_backward_data[isa],
                           .args = args,
                           .count = plan->wave_images * plan->slabs * slices,
                           .grain = mluop_grain(cost_of(plan->wave_blocks * products / plan->slabs)),
@@ -186,12 +192,12 @@ bool dcn_run_backward_data(mluOpHandle_t handle, struct dcn_args *args) {
   shared.used = 0;
   take_shared(args, &shared);
   const struct mluop_job pack = {
-      .kernel = dcn_pack_data[handle->isa],
+      .kernel = dcn_pack_data[isa],
       .args = args,
       .count = slices * mluop_div_up(dcn_taps(s), plan->taps),
       .grain = mluop_grain(plan->taps * plan->slice * outputs * MLUOP_NANOSECOND)};
   struct mluop_job finish = {
-      .kernel = dcn_finish_data[handle->isa],
+      .kernel = dcn_finish_data[isa],
       .args = args,
       .grain = mluop_grain(partial_bytes(args, args->plan.rows) / 4 * MLUOP_NANOSECOND)};
   mluop_parallel_for(handle, &pack);
@@ -224,7 +230,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
   struct mluop_arena arena = {NULL, 0};
   dcn_block_memory(args, &arena);
   struct mluop_job job = {
-      .kernel = dcn_backward_weight[handle->isa],
+      .kernel = dcn_backward_weight[isa_of(handle, args)],
       .args = args,
       .count = args->plan.parts * blocks,
       .grain = mluop_grain(cost_of(s->N * s->ho * s->wo / args->plan.parts * args->plan.merged *
@@ -232,7 +238,7 @@ bool dcn_run_backward_weight(mluOpHandle_t handle, struct dcn_args *args) {
       .schedule = MLUOP_STEAL,
       .scratch_bytes = arena.used};
   const struct mluop_job finish = {
-      .kernel = dcn_finish_weight[handle->isa],
+      .kernel = dcn_finish_weight[isa_of(handle, args)],
       .args = args,
       .count = s->groups * mluop_div_up(outputs, args->plan.finish),
       .grain = mluop_grain(args->plan.finish * columns * args->plan.parts * MLUOP_NANOSECOND)};

@@ -6,11 +6,10 @@ MLUOP_INLINE void collect(const struct psamask_args *a, int64_t begin, int64_t e
                           int stream) {
   const int64_t map = a->H * a->W, mask = a->h_mask * a->w_mask;
   const int64_t from_size = forward ? mask : map, to_size = forward ? map : mask;
-  const int64_t ahead = !stream ? 0 : forward ? 2 * (mask - 1) : map; /* one or two pixels on */
   float buffer[LINE_FLOATS + PSAMASK_ROOM] __attribute__((aligned(LINE_BYTES)));
   struct writer w = writer_at(a->target + begin * to_size, buffer);
   for (; begin < end; begin++) {
-    put_runs(a, begin, 0, a->H, a->source + begin * from_size, &w, ahead, forward, stream);
+    put_runs(a, begin, 0, a->H, a->source + begin * from_size, &w, stream, forward, stream);
   }
   if (!stream) return;
   writer_end(&w);

@@ -41,11 +41,11 @@ static void find_targets(const struct slab *s, struct pixel_block *b) {
 /* Other masks: what the slab gets of them is put together, with its zeros. */
 static void gather_targets(const struct slab *s, struct pixel_block *b) {
   const struct psamask_args *a = s->a;
-  const int64_t mask = a->h_mask * a->w_mask, ahead = a->prefetch ? PSAMASK_PIXELS * (mask - 1) : 0;
+  const int64_t mask = a->h_mask * a->w_mask;
   for (int64_t i = 0; i < b->count; i++) {
     float *to = s->block + i * a->blocks.pitch;
     struct writer w = {.next = to};
-    put_runs(a, b->p + i, s->th, s->th_end, s->masks + (b->p + i) * mask, &w, ahead, 1, 0);
+    put_runs(a, b->p + i, s->th, s->th_end, s->masks + (b->p + i) * mask, &w, a->prefetch, 1, 0);
     b->at[i] = to;
   }
 }

@@ -28,6 +28,7 @@ enum {
   PSAMASK_LINE = 16, /* floats */
   PSAMASK_PIXELS = 32,
   PSAMASK_ROOM = 256, /* floats that a writer puts together: reading stops while many are written */
+  PSAMASK_AHEAD = 2048, /* floats fetched before they are read: more push each other out of L1 */
   PSAMASK_NCHW_SCRATCH = 1 << 18, /* bytes, to stream */
   PSAMASK_NCHW_SPARE = 32 /* floats of each plane that are there, more than those of its rows */
 };

@@ -70,10 +70,10 @@ MLUOP_INLINE void prefetch_run(const float *from, int64_t ahead, int64_t count, 
 }
 
 /* Writes rows th to th_end - 1 of the map from the mask of a pixel, or the other way round what the
-   mask has of these rows; `source` is the mask, or row th. What is `ahead` floats further on is
-   needed soon (0: it is near). */
+   mask has of these rows; `source` is the mask, or row th. Pixels follow each other: with a run
+   comes what is needed soon, PSAMASK_AHEAD floats later, or backward a pixel later. */
 MLUOP_INLINE void put_runs(const struct psamask_args *a, int64_t pixel, int64_t th, int64_t th_end,
-                           const float *source, struct writer *to, int64_t ahead, int forward,
+                           const float *source, struct writer *to, int prefetch, int forward,
                            int stream) {
   const int64_t h = pixel / a->W % a->H, w = pixel % a->W;
   const struct run_axis rows =
@@ -82,10 +82,15 @@ MLUOP_INLINE void put_runs(const struct psamask_args *a, int64_t pixel, int64_t 
       axis_of(window_of(w, a->W, a->w_mask), a->w_mask, 0, a->W, forward);
   const int64_t pitch = forward ? a->w_mask : a->W;
   const int far = forward && runs_are_far(a);
+  const int64_t next = forward ? a->h_mask * a->w_mask - 1 : a->H * a->W; /* pixel */
+  const int64_t ahead = forward ? PSAMASK_AHEAD / columns.count : rows.count;
   int64_t left = rows.size * columns.size, zeros = rows.to * columns.size + columns.to;
   const float *from = source + (rows.count > 0 ? rows.from * pitch : 0) + columns.from;
   for (int64_t row = 0; row < rows.count; row++, from += pitch) {
-    if (ahead != 0) prefetch_run(from, ahead, columns.count, far);
+    if (prefetch) {
+      const int64_t pixels = forward ? (uint32_t)(row + ahead) / (uint32_t)rows.count : 1;
+      prefetch_run(from, pixels * next + (ahead - pixels * rows.count) * pitch, columns.count, far);
+    }
     writer_zeros(to, zeros, stream);
     writer_run(to, from, columns.count, stream);
     left -= zeros + columns.count;

@@ -149,7 +149,7 @@ static void plan_for_caches(mluOpHandle_t handle, struct roi_pool_args *args) {
   args->plan.stream = !args->shape.is_half;
   /* Two and a half times the part of the map that a bin has to itself. */
   const int64_t part = (int64_t)(2.5 * map / bins * (double)pixel_bytes(args));
-  args->plan.prefetch_bytes = mluop_min(part, 6 << 10);
+  args->plan.prefetch_bytes = mluop_min(part, 3 << 10);
 }
 
 /* --------------------------------------------------------------------------------- RoIs */
