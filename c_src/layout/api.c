@@ -287,7 +287,7 @@ mluOpStatus_t mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
   mluOpStatus_t status;
   if (!contract_holds(&call, in_place_rules, &status)) return status;
 
-  struct layout_args args = plan(&call, output, output);
+  struct layout_args args = plan(&call, NULL, output); /* from scratch, which begins at a line */
   args.way = way_of(&args);
   cut_both(&args);
   struct mluop_job job = {.kernel = layout_convert_in_place[handle->isa],

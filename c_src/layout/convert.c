@@ -127,13 +127,13 @@ MLUOP_INLINE int64_t tile_at(struct span span, int64_t k, int64_t line) {
 MLUOP_INLINE void convert_diagonals(const struct layout_args *a, const struct image_block *b,
                                     int size) {
   const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
-  const int64_t high = (b->rows.end - b->rows.begin + line - 1) / line;
-  const int64_t wide = (b->columns.end - b->columns.begin + line - 1) / line;
+  const int64_t high = mluop_div_up(b->rows.end - b->rows.begin, line);
+  const int64_t wide = mluop_div_up(b->columns.end - b->columns.begin, line);
   for (int64_t left = 0; left < wide; left += LAYOUT_DIAGONAL) {
     for (int64_t top = 0; top < high; top += LAYOUT_DIAGONAL) {
-      const int64_t w = wide - left < LAYOUT_DIAGONAL ? wide - left : LAYOUT_DIAGONAL;
-      const int64_t h = high - top < LAYOUT_DIAGONAL ? high - top : LAYOUT_DIAGONAL;
-      const int64_t many = h > w ? h : w, few = h > w ? w : h;
+      const int64_t w = mluop_min(wide - left, LAYOUT_DIAGONAL);
+      const int64_t h = mluop_min(high - top, LAYOUT_DIAGONAL);
+      const int64_t many = mluop_max(h, w), few = mluop_min(h, w);
       struct diagonal tiles = {.count = many};
       for (int64_t first = 0; first < few; first++) {
         int64_t other = first;

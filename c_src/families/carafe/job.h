@@ -68,9 +68,7 @@ enum { CARAFE_PAD = 16 };
 /* Output pixels that are done together; where S > 1, they are under one window. */
 enum { CARAFE_TILE = 4 };
 
-static inline int64_t carafe_padded(int64_t channels) {
-  return (channels + CARAFE_PAD - 1) / CARAFE_PAD * CARAFE_PAD;
-}
+static inline int64_t carafe_padded(int64_t n) { return mluop_div_up(n, CARAFE_PAD) * CARAFE_PAD; }
 
 static inline struct carafe_span carafe_both(struct carafe_span a, struct carafe_span b) {
   return (struct carafe_span){mluop_max(a.begin, b.begin), mluop_min(a.end, b.end)};

@@ -9,9 +9,7 @@
 /* Of a multiply-add, in picoseconds. */
 enum { PRODUCT_COST = 19 };
 
-static int64_t evenly(int64_t all, int64_t most) {
-  return mluop_div_up(all, mluop_div_up(all, most));
-}
+static int64_t evenly(int64_t n, int64_t most) { return mluop_div_up(n, mluop_div_up(n, most)); }
 
 /* Blocks of many rows, since each needs K - 1 rows beside its own. */
 static int64_t block_rows(const struct carafe_args *a, mluOpHandle_t machine) {

@@ -63,19 +63,18 @@ static struct runs runs_at(const struct walk *s, int64_t lane[VL], int64_t posit
                            int64_t step) {
   const struct carafe_small_scratch *scratch = s->scratch;
   const int64_t groups = s->groups.end - s->groups.begin, pitch = pitch_of(s);
-  const int64_t first = run_of(position, pitch, step);
   int64_t g = position % pitch;
   const int64_t left = scratch->spreads ? groups - g : end - position;
-  lane[0] = first;
+  lane[0] = run_of(position, pitch, step);
   for (int l = 1; l < VL; l++) {
     g = g + 1 < pitch ? g + 1 : 0;
     lane[l] = lane[l - 1] + 1 + (g == 0 ? step - pitch : 0);
   }
-  return (struct runs){.neighbours = lane[VL - 1] - first == VL - 1,
+  return (struct runs){.neighbours = lane[VL - 1] - lane[0] == VL - 1,
                        .lane = lane,
                        .count = mluop_min(VL, left),
                        .is_half = s->args->is_half,
-                       .next = run_of(position + PREFETCH_VECTORS * VL, pitch, step) - first};
+                       .next = run_of(position + PREFETCH_VECTORS * VL, pitch, step) - lane[0]};
 }
 
 static void choose_runs(struct runs *b, const void *tensor, int64_t run, int64_t length) {

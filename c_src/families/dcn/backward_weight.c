@@ -18,7 +18,7 @@ static void pack_grads(const struct dcn_args *a, const struct dcn_block *block, 
                        int64_t count, float *to) {
   const struct dcn_shape *s = &a->shape;
   for (int64_t j = 0; j < count; j += PRODUCT_COLUMNS) {
-    const int64_t width = dcn_least(PRODUCT_COLUMNS, count - j);
+    const int64_t width = mluop_min(PRODUCT_COLUMNS, count - j);
     struct dcn_pixel pixel = dcn_first_pixel(a, &block->pixels);
     for (int64_t r = 0; r < block->pixels.count; r++, dcn_next_pixel(a, &pixel), to += width) {
       const int64_t at = dcn_number(a, &block->pixels, &pixel) * s->co + output + j;
@@ -69,8 +69,8 @@ void MLUOP_VARIANT(dcn_backward_weight)(const void *vargs, int64_t begin, int64_
                                         void *scratch) {
   const struct dcn_args *a = vargs;
   const struct dcn_shape *s = &a->shape;
-  const int64_t columns = dcn_columns(s), depths = dcn_blocks(columns, a->plan.depth);
-  const int64_t outputs = dcn_group_outputs(s), blocks = dcn_blocks(outputs, a->plan.outputs);
+  const int64_t columns = dcn_columns(s), depths = mluop_div_up(columns, a->plan.depth);
+  const int64_t outputs = dcn_group_outputs(s), blocks = mluop_div_up(outputs, a->plan.outputs);
   struct mluop_arena arena = {scratch, 0};
   struct dcn_block_memory m = dcn_block_memory(a, &arena);
   for (int64_t item = begin; item < end; item++) {
@@ -79,9 +79,9 @@ void MLUOP_VARIANT(dcn_backward_weight)(const void *vargs, int64_t begin, int64_
     const int64_t groups = s->groups / a->plan.merged;
     struct dcn_block block = {.group = rest / depths % groups * a->plan.merged,
                               .begin = column,
-                              .depth = dcn_least(a->plan.depth, columns - column)};
+                              .depth = mluop_min(a->plan.depth, columns - column)};
     sum_part(a, &block, rest / depths / groups, output,
-             dcn_least(a->plan.outputs, outputs - output), &m);
+             mluop_min(a->plan.outputs, outputs - output), &m);
   }
 }
 
@@ -101,15 +101,15 @@ void MLUOP_VARIANT(dcn_finish_weight)(const void *vargs, int64_t begin, int64_t 
   const struct dcn_args *a = vargs;
   const struct dcn_shape *s = &a->shape;
   const int64_t columns = dcn_columns(s), outputs = dcn_group_outputs(s);
-  const int64_t blocks = dcn_blocks(outputs, a->plan.finish);
+  const int64_t blocks = mluop_div_up(outputs, a->plan.finish);
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
     const int64_t group = item / blocks, block = item % blocks * a->plan.finish;
-    for (int64_t o = block; o < dcn_least(outputs, block + a->plan.finish); o += VL) {
-      const int64_t count = dcn_least(VL, dcn_least(outputs, block + a->plan.finish) - o);
+    for (int64_t o = block; o < mluop_min(outputs, block + a->plan.finish); o += VL) {
+      const int64_t count = mluop_min(VL, mluop_min(outputs, block + a->plan.finish) - o);
       const int64_t row = group * outputs + o;
       for (int64_t k = 0; k < columns; k += VL) {
-        const int64_t length = dcn_least(VL, columns - k);
+        const int64_t length = mluop_min(VL, columns - k);
         vf tile[VL];
         for (int i = 0; i < VL; i++) {
           tile[i] = i < length ? all_parts(a, group, k + i, o, count) : vf_set(0.0f);

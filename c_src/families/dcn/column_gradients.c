@@ -25,7 +25,7 @@ static void pack_panel(const struct dcn_args *a, const struct dcn_slice *slice,
   const int64_t group = slice->first / channels, first = slice->first % channels;
   for (int64_t x = 0, count; x < width; x += count) {
     const int64_t tap = (j + x) / slice->channels, c = (j + x) % slice->channels;
-    count = dcn_least(width - x, slice->channels - c);
+    count = mluop_min(width - x, slice->channels - c);
     const int64_t at = (group * dcn_group_outputs(s) + output) * columns +
                        (taps.first + tap) * channels + first + c;
     for (int64_t o = 0; o < depth; o++) {
@@ -39,10 +39,10 @@ static void pack_taps(const struct dcn_args *a, const struct dcn_slice *slice,
                       struct dcn_some_taps taps) {
   const int64_t columns = taps.count * slice->channels, outputs = dcn_group_outputs(&a->shape);
   for (int64_t o = 0; o < outputs; o += a->plan.depth) {
-    const int64_t depth = dcn_least(a->plan.depth, outputs - o);
+    const int64_t depth = mluop_min(a->plan.depth, outputs - o);
     float *to = packed_at(a, slice, taps, o);
     for (int64_t j = 0; j < columns; j += PRODUCT_COLUMNS) {
-      pack_panel(a, slice, taps, j, dcn_least(PRODUCT_COLUMNS, columns - j), o, depth,
+      pack_panel(a, slice, taps, j, mluop_min(PRODUCT_COLUMNS, columns - j), o, depth,
                  to + j * depth);
     }
   }
@@ -51,7 +51,7 @@ static void pack_taps(const struct dcn_args *a, const struct dcn_slice *slice,
 /* Item: some taps of a slice. */
 void MLUOP_VARIANT(dcn_pack_data)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct dcn_args *a = vargs;
-  const int64_t blocks = dcn_blocks(dcn_taps(&a->shape), a->plan.taps);
+  const int64_t blocks = mluop_div_up(dcn_taps(&a->shape), a->plan.taps);
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
     const struct dcn_slice slice = dcn_slice(a, item / blocks);
@@ -99,7 +99,7 @@ void MLUOP_VARIANT(dcn_column_gradients)(const struct dcn_args *a, const struct 
   const int64_t width = taps.count * slice->channels;
   struct product p = {.rows = count, .columns = width / merged, .c_stride = width};
   for (int64_t o = 0; o < outputs; o += a->plan.depth, p.add = 1) {
-    p.depth = dcn_least(a->plan.depth, outputs - o);
+    p.depth = mluop_min(a->plan.depth, outputs - o);
     load_grads(a, pixels, group * outputs + o, merged * p.depth, count, m);
     for (int64_t g = 0; g < merged; g++) {
       const struct dcn_slice part = dcn_slice_in(a, slice, g);

@@ -11,7 +11,7 @@ struct dcn_some_taps {
 };
 
 static inline struct dcn_some_taps dcn_taps_from(const struct dcn_args *a, int64_t first) {
-  return (struct dcn_some_taps){first, dcn_least(a->plan.taps, dcn_taps(&a->shape) - first)};
+  return (struct dcn_some_taps){first, mluop_min(a->plan.taps, dcn_taps(&a->shape) - first)};
 }
 
 /* The gradients of the columns of `count` chosen pixels: a row for each. */

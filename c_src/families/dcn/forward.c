@@ -11,10 +11,10 @@ struct outputs {
 };
 
 static struct outputs outputs_of(const struct dcn_args *a, int64_t block) {
-  const int64_t all = dcn_group_outputs(&a->shape), blocks = dcn_blocks(all, a->plan.outputs);
+  const int64_t all = dcn_group_outputs(&a->shape), blocks = mluop_div_up(all, a->plan.outputs);
   const int64_t group = block / blocks * a->plan.merged;
   const int64_t first = block % blocks * a->plan.outputs;
-  return (struct outputs){group, group * all + first, dcn_least(a->plan.outputs, all - first)};
+  return (struct outputs){group, group * all + first, mluop_min(a->plan.outputs, all - first)};
 }
 
 /* The same of group g of those merged, which have all of their outputs in a block. */
@@ -31,18 +31,18 @@ static float *packed_at(const struct dcn_args *a, const struct outputs *o, int64
 /* Item: a panel. */
 void MLUOP_VARIANT(dcn_pack_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   const struct dcn_args *a = vargs;
-  const int64_t columns = dcn_columns(&a->shape), depths = dcn_blocks(columns, a->plan.depth);
+  const int64_t columns = dcn_columns(&a->shape), depths = mluop_div_up(columns, a->plan.depth);
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
     const struct outputs merged = outputs_of(a, item / depths);
     const int64_t column = item % depths * a->plan.depth;
-    const int64_t depth = dcn_least(a->plan.depth, columns - column);
+    const int64_t depth = mluop_min(a->plan.depth, columns - column);
     for (int64_t g = 0; g < a->plan.merged; g++) {
       const struct outputs o = outputs_in(&merged, g);
       float *to = packed_at(a, &o, column);
       for (int64_t j = 0; j < o.count; j += PRODUCT_COLUMNS) {
         product_pack(to + j * depth, a->data.filter, (o.first + j) * columns + column, columns,
-                     depth, dcn_least(PRODUCT_COLUMNS, o.count - j), a->shape.is_half);
+                     depth, mluop_min(PRODUCT_COLUMNS, o.count - j), a->shape.is_half);
       }
     }
   }
@@ -63,7 +63,7 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
   const struct dcn_shape *s = &a->shape;
   const int64_t columns = dcn_columns(s);
   const int64_t output_blocks =
-      s->groups / a->plan.merged * dcn_blocks(dcn_group_outputs(s), a->plan.outputs);
+      s->groups / a->plan.merged * mluop_div_up(dcn_group_outputs(s), a->plan.outputs);
   struct mluop_arena arena = {scratch, 0};
   struct dcn_block_memory m = dcn_block_memory(a, &arena);
   for (int64_t item = begin; item < end; item++) {
@@ -74,7 +74,7 @@ void MLUOP_VARIANT(dcn_forward)(const void *vargs, int64_t begin, int64_t end, v
     p.rows = block.pixels.count;
     begin_sums(a, &o, &p);
     for (; block.begin < columns; block.begin += block.depth, p.add = 1) {
-      block.depth = p.depth = dcn_least(a->plan.depth, columns - block.begin);
+      block.depth = p.depth = mluop_min(a->plan.depth, columns - block.begin);
       MLUOP_VARIANT(dcn_sample)(a, &block, &m.samples, m.matrix);
       for (int64_t g = 0; g < a->plan.merged; g++) {
         const struct outputs of_group = outputs_in(&o, g);

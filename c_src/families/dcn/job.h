@@ -80,12 +80,8 @@ static inline int64_t dcn_group_stride(const struct dcn_args *a) {
   return dcn_columns(&a->shape) + 1;
 }
 
-static inline int64_t dcn_least(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t dcn_blocks(int64_t extent, int64_t block) {
-  return (extent + block - 1) / block;
-}
 static inline int64_t dcn_whole_rows(int64_t rows) {
-  return dcn_blocks(rows, PRODUCT_WHOLE_ROWS) * PRODUCT_WHOLE_ROWS;
+  return mluop_div_up(rows, PRODUCT_WHOLE_ROWS) * PRODUCT_WHOLE_ROWS;
 }
 
 /* --------------------------------------------------------------------------------- pixels */
@@ -108,7 +104,7 @@ static inline struct dcn_pixels dcn_pixels(const struct dcn_args *a, int64_t ind
   const int64_t first = dcn_part(steps, blocks, block) * a->plan.step;
   const int64_t end = dcn_part(steps, blocks, block + 1) * a->plan.step;
   return (struct dcn_pixels){index / blocks, first,
-                             dcn_least(end, a->shape.ho * a->shape.wo) - first};
+                             mluop_min(end, a->shape.ho * a->shape.wo) - first};
 }
 
 /* A pixel of a block. */
@@ -120,7 +116,7 @@ struct dcn_pixel {
 static inline struct dcn_pixel dcn_first_pixel(const struct dcn_args *a,
                                                const struct dcn_pixels *b) {
   const int64_t band = b->first / (a->shape.ho * a->plan.width), left = band * a->plan.width;
-  const int64_t right = dcn_least(left + a->plan.width, a->shape.wo);
+  const int64_t right = mluop_min(left + a->plan.width, a->shape.wo);
   const int64_t at = b->first - left * a->shape.ho, p = at / (right - left);
   return (struct dcn_pixel){p, left + at - p * (right - left), left, right};
 }
@@ -130,7 +126,7 @@ static inline void dcn_next_pixel(const struct dcn_args *a, struct dcn_pixel *pi
   if (++pixel->p == a->shape.ho) {
     pixel->p = 0;
     pixel->left = pixel->right;
-    pixel->right = dcn_least(pixel->left + a->plan.width, a->shape.wo);
+    pixel->right = mluop_min(pixel->left + a->plan.width, a->shape.wo);
   }
   pixel->q = pixel->left;
 }
@@ -177,7 +173,7 @@ static inline struct dcn_range dcn_range(const struct dcn_shape *s, const struct
                                          int64_t channel, int64_t count, int64_t begin,
                                          int64_t depth) {
   const int64_t shared = s->C / s->deformable_groups, group = channel / shared, tap = begin / count;
-  return (struct dcn_range){*pixels, tap, dcn_blocks(begin + depth, count) - tap, group,
+  return (struct dcn_range){*pixels, tap, mluop_div_up(begin + depth, count) - tap, group,
                             (channel + count - 1) / shared + 1 - group};
 }
 
@@ -204,8 +200,8 @@ static inline void dcn_set_pieces(const struct dcn_shape *s, int64_t channel, in
   for (int64_t column = begin; column < end;) {
     const int64_t tap = column / count, first = tap * count - channel; /* c is column first + c */
     const int64_t group = (column - first) / shared;
-    const int64_t high = dcn_least((group + 1) * shared, channel + count);
-    const int64_t next = dcn_least(first + high, end);
+    const int64_t high = mluop_min((group + 1) * shared, channel + count);
+    const int64_t next = mluop_min(first + high, end);
     b->pieces[b->piece_count++] =
         (struct dcn_piece){(tap - b->range.tap) * b->range.groups + group - b->range.group,
                            column - first, next - column, column - begin};
@@ -217,7 +213,7 @@ static inline void dcn_set_pieces(const struct dcn_shape *s, int64_t channel, in
 static inline int64_t dcn_most_samples(const struct dcn_args *a, int64_t taps, int64_t channels) {
   const struct dcn_shape *s = &a->shape;
   const int64_t groups = channels / (s->C / s->deformable_groups) + 2;
-  return dcn_least(dcn_taps(s), taps) * dcn_least(channels, groups);
+  return mluop_min(dcn_taps(s), taps) * mluop_min(channels, groups);
 }
 
 /* ---------------------------------------------------------------------- memory of a thread */
@@ -231,7 +227,7 @@ static inline struct dcn_samples dcn_samples(const struct dcn_args *a, int64_t c
                                              struct mluop_arena *arena) {
   const int64_t samples = dcn_most_samples(a, a->plan.taps, channels);
   struct dcn_samples b = {.piece_count = 0};
-  b.places = mluop_take(arena, dcn_blocks(a->plan.rows * samples, DCN_LANES), sizeof(*b.places));
+  b.places = mluop_take(arena, mluop_div_up(a->plan.rows * samples, DCN_LANES), sizeof(*b.places));
   b.pieces = mluop_take(arena, samples, sizeof(*b.pieces));
   return b;
 }

@@ -105,7 +105,7 @@ static inline void dcn_place_samples(const struct dcn_args *a, const struct dcn_
                                      struct dcn_places *places) {
   const struct dcn_shape *s = &a->shape;
   const int64_t each = range->taps * range->groups;
-  const int64_t blocks = dcn_blocks(range->pixels.count * each, DCN_LANES);
+  const int64_t blocks = mluop_div_up(range->pixels.count * each, DCN_LANES);
   memset(&places[blocks - 1], 0, sizeof(*places)); /* it may have lanes without a sample */
   const int64_t row = range->tap / s->kw;
   const struct dcn_taps taps = {row, range->tap - row * s->kw,

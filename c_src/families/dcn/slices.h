@@ -21,7 +21,7 @@ static inline struct dcn_slice dcn_slice(const struct dcn_args *a, int64_t index
   const int64_t slices = a->plan.slices, channels = dcn_block_channels(a);
   const int64_t first = index % slices * a->plan.slice;
   return (struct dcn_slice){index, index / slices * channels + first,
-                            dcn_least(a->plan.slice, channels - first)};
+                            mluop_min(a->plan.slice, channels - first)};
 }
 
 /* Of a slice of merged groups, what belongs to group g of them; else the slice itself. */
@@ -43,7 +43,7 @@ static inline int64_t dcn_slice_of(const struct dcn_args *a, int64_t channel) {
 static inline int64_t dcn_turn(const struct dcn_args *a, const struct dcn_slice *slice,
                                int64_t turn) {
   const int64_t stretch = a->plan.stretch, first = turn - turn % stretch;
-  const int64_t length = dcn_least(stretch, a->plan.blocks - first);
+  const int64_t length = mluop_min(stretch, a->plan.blocks - first);
   return first + (turn - first + slice->index % 2 * (length / 2)) % length;
 }
 

@@ -37,10 +37,10 @@ static void take_targets(const struct mask_block *b, int64_t first, int64_t targ
                          int64_t offset) {
   const int64_t map = b->a->H * b->a->W;
   for (int64_t t = 0; t < targets; t += VL) {
-    const int64_t height = smaller(VL, targets - t);
+    const int64_t height = mluop_min(VL, targets - t);
     const float *from = b->dy + (first + t) * map + b->p;
     for (int64_t i = 0; i < b->count; i += VL) {
-      const int64_t width = smaller(VL, b->count - i);
+      const int64_t width = mluop_min(VL, b->count - i);
       if (height == VL && width == VL) {
         turn_tile(from + i, map, b->at + i, offset + t);
       } else {
@@ -88,8 +88,9 @@ static void put_masks(struct mask_block *b) {
   const int64_t last = window_of((b->p + b->count - 1) / a->W, a->H, a->h_mask).end;
   if (a->stream) begin_masks(b);
   for (int64_t th = first, th_end; th < last; th = th_end) {
-    th_end = smaller(last, th + a->blocks.rows);
-    const int64_t next = a->prefetch ? (smaller(last, th_end + a->blocks.rows) - th_end) * a->W : 0;
+    th_end = mluop_min(last, th + a->blocks.rows);
+    const int64_t next =
+        a->prefetch ? (mluop_min(last, th_end + a->blocks.rows) - th_end) * a->W : 0;
     if (a->stream) {
       for (int64_t row = th; row < th_end; row++) {
         take_targets(b, row * a->W, a->W, (row - th) * a->w_mask);
@@ -122,7 +123,7 @@ void MLUOP_VARIANT(psamask_distribute_backward)(const void *vargs, int64_t begin
     b.dy = a->source + (begin - b.p) * map;
     /* Blocks begin with a line of dy, in every row if the rows have whole lines. */
     const int64_t most = PSAMASK_PIXELS - floats_into_line(b.dy + b.p);
-    b.count = smaller(most, smaller(end - begin, map - b.p));
+    b.count = mluop_min(most, mluop_min(end - begin, map - b.p));
     for (int64_t i = 0; i < b.count; i++) {
       b.at[i] = (float *)scratch + i * a->blocks.pitch;
       b.writers[i] = writer_at(a->target + (begin + i) * mask, b.at[i]);

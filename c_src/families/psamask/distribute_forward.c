@@ -31,7 +31,7 @@ static void find_targets(const struct slab *s, struct pixel_block *b) {
   const int64_t mask = a->h_mask * a->w_mask;
   for (int64_t i = 0; i < b->count;) {
     const int64_t p = b->p + i, h = p / a->W, w = p % a->W;
-    const int64_t row_end = smaller(b->count, i + a->W - w);
+    const int64_t row_end = mluop_min(b->count, i + a->W - w);
     int64_t at = p * mask + window_of(h, a->H, a->h_mask).origin * a->w_mask +
                  window_of(w, a->W, a->w_mask).origin;
     for (; i < row_end; i++, at += mask - 1) b->at[i] = s->masks + at;
@@ -52,7 +52,7 @@ static void gather_targets(const struct slab *s, struct pixel_block *b) {
 
 static void set_block(const struct slab *s, struct pixel_block *b, int64_t p) {
   b->p = p;
-  b->count = smaller(PSAMASK_PIXELS, s->p_end - p);
+  b->count = mluop_min(PSAMASK_PIXELS, s->p_end - p);
   if (b->count == 0) return;
   if (s->a->blocks.whole) {
     find_targets(s, b);
@@ -109,21 +109,21 @@ static void put_targets(const struct slab *s, const struct pixel_block *b,
   int64_t due = 0, fetched = 0;
   for (int64_t first = begin; first < end; first += VL) {
     /* The last tile overlaps the one before, or ends in the padding of scratch. */
-    const int64_t t = a->blocks.whole ? smaller(first, end - VL) : first,
-                  height = smaller(VL, end - t);
+    const int64_t t = a->blocks.whole ? mluop_min(first, end - VL) : first,
+                  height = mluop_min(VL, end - t);
     float *to =
         a->stream ? s->rows + (t - s->th * a->W) * pitch + LINE_FLOATS : s->y + t * map + b->p;
     for (int64_t i = 0; i < b->count; i += VL) {
       if (a->stream || (height == VL && b->count - i >= VL)) {
         turn_tile(b->at + i, t + shift, to + i, pitch);
       } else {
-        turn_part(b->at + i, t + shift, to + i, pitch, height, smaller(VL, b->count - i));
+        turn_part(b->at + i, t + shift, to + i, pitch, height, mluop_min(VL, b->count - i));
       }
       for (due += runs * VL * VL; due >= area && fetched < runs; due -= area, fetched++) {
         prefetch_run(next->at[fetched], begin + shift, end - begin, runs_are_far(a));
       }
     }
-    if (a->stream) send_rows(s, b, first, smaller(first + VL, end));
+    if (a->stream) send_rows(s, b, first, mluop_min(first + VL, end));
   }
 }
 
@@ -161,9 +161,9 @@ void MLUOP_VARIANT(psamask_distribute_forward)(const void *vargs, int64_t begin,
     s.masks = a->source + image * map * mask;
     s.y = a->target + image * map * map;
     s.th = begin % a->H;
-    s.th_end = smaller(smaller(a->H, s.th + a->blocks.rows), s.th + end - begin);
-    s.p_begin = larger(0, s.th + reach - a->h_mask + 1) * a->W;
-    s.p_end = smaller(a->H, s.th_end + reach) * a->W;
+    s.th_end = mluop_min(mluop_min(a->H, s.th + a->blocks.rows), s.th + end - begin);
+    s.p_begin = mluop_max(0, s.th + reach - a->h_mask + 1) * a->W;
+    s.p_end = mluop_min(a->H, s.th_end + reach) * a->W;
     for (int64_t t = s.th * a->W; t < s.th_end * a->W; t++) {
       zero_long_run(s.y + t * map, s.p_begin, a->stream);
       zero_long_run(s.y + t * map + s.p_end, map - s.p_end, a->stream);

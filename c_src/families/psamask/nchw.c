@@ -62,7 +62,7 @@ MLUOP_INLINE void prefetch_vector(const float *from, int64_t ahead) {
 MLUOP_INLINE void load_rows(const struct plane_rows *s, int64_t row, int64_t w, int64_t columns,
                             vf rows[VL], int transposed) {
   const int64_t pitch = s->from_pitch;
-  const int64_t begin = larger(0, -row), end = smaller(VL, s->from_rows - row);
+  const int64_t begin = mluop_max(0, -row), end = mluop_min(VL, s->from_rows - row);
   const int whole = begin == 0 && end == VL && columns == VL;
   const float *from = s->from + (transposed ? w * pitch + row : row * pitch + w);
   for (int k = 0; k < VL; k++) {
@@ -83,7 +83,7 @@ MLUOP_INLINE void load_rows(const struct plane_rows *s, int64_t row, int64_t w, 
 
 MLUOP_INLINE void store_rows(const struct plane_rows *s, int64_t row, int64_t w, int64_t columns,
                              vf rows[VL], int transposed) {
-  const int64_t pitch = s->to_pitch, left = smaller(VL, s->to_rows - row);
+  const int64_t pitch = s->to_pitch, left = mluop_min(VL, s->to_rows - row);
   float *to = s->to + (transposed ? w * pitch + row : row * pitch + w);
   const int64_t height = transposed ? columns : left, length = transposed ? left : columns;
   if (transposed) vf_transpose(rows);
@@ -115,9 +115,9 @@ MLUOP_INLINE void move_columns(const struct plane_rows *s, int64_t w, int64_t co
 
 /* The last columns may overlap those before. */
 MLUOP_INLINE void move_plane_rows(const struct plane_rows *s, int forward, int distribute) {
-  const int64_t columns = smaller(VL, s->width);
+  const int64_t columns = mluop_min(VL, s->width);
   for (int64_t w = 0; w < s->width; w += VL) {
-    move_columns(s, smaller(w, s->width - columns), columns, forward, distribute);
+    move_columns(s, mluop_min(w, s->width - columns), columns, forward, distribute);
   }
 }
 
@@ -143,8 +143,8 @@ static struct plane_slab slab_at(const struct psamask_args *a, int64_t slab, int
     s.rows = window_of(number, a->H, a->h_mask);
   } else {
     const int64_t last = number + centre; /* collect: the last row whose mask reaches this one */
-    s.rows.begin = larger(0, forward ? last - a->h_mask + 1 : centre - number);
-    s.rows.end = smaller(a->H, forward ? last + 1 : centre - number + a->H);
+    s.rows.begin = mluop_max(0, forward ? last - a->h_mask + 1 : centre - number);
+    s.rows.end = mluop_min(a->H, forward ? last + 1 : centre - number + a->H);
   }
   return s;
 }
@@ -195,7 +195,7 @@ MLUOP_INLINE void move_rows(const struct plane_slab *s, int64_t begin, int64_t e
   const int64_t pitch = ((most * width + LINE_FLOATS) / LINE_FLOATS | 1) * LINE_FLOATS;
   for (int64_t first = begin, count; first < end; first += count) {
     float *target = s->target + first * width;
-    count = smaller(most, end - first);
+    count = mluop_min(most, end - first);
     for (int64_t i = 0; i < count; i++) {
       struct plane_rows rows = plane_rows_at(s, first + i, forward, distribute);
       rows.to = (buffer != NULL ? buffer : target) + i * width;
@@ -217,9 +217,9 @@ MLUOP_INLINE void put_items(const struct psamask_args *a, int64_t begin, int64_t
                             int forward, int distribute) {
   while (begin < end) {
     const struct plane_slab slab = slab_at(a, begin / a->H, forward, distribute);
-    const int64_t row = begin % a->H, row_end = smaller(a->H, row + end - begin);
-    const int64_t first = smaller(larger(row, slab.rows.begin), row_end);
-    const int64_t last = larger(smaller(row_end, slab.rows.end), first);
+    const int64_t row = begin % a->H, row_end = mluop_min(a->H, row + end - begin);
+    const int64_t first = mluop_min(mluop_max(row, slab.rows.begin), row_end);
+    const int64_t last = mluop_max(mluop_min(row_end, slab.rows.end), first);
     zero_rows(&slab, row, first);
     move_rows(&slab, first, last, buffer, forward, distribute);
     zero_rows(&slab, last, row_end);

@@ -8,9 +8,6 @@
 #include "families/psamask/job.h"
 #include "families/psamask/writer.h"
 
-MLUOP_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-MLUOP_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* Along one axis: the targets on the map, begin to end - 1, that a pixel's mask has positions for,
    and the position of target 0, which is outside the mask if the mask does not reach that target.
    A mask always reaches its own pixel: no window is empty. */
@@ -41,9 +38,9 @@ MLUOP_INLINE int64_t position_in_mask(struct window window, int64_t target, int6
 /* For targets begin to end - 1 of the map. */
 MLUOP_INLINE struct run_axis axis_of(struct window window, int64_t mask, int64_t begin, int64_t end,
                                      int forward) {
-  const int64_t first = larger(begin, window.begin), last = smaller(end, window.end);
+  const int64_t first = mluop_max(begin, window.begin), last = mluop_min(end, window.end);
   const int64_t in_map = first - begin, in_mask = first + window.origin;
-  const int64_t count = larger(0, last - first);
+  const int64_t count = mluop_max(0, last - first);
   if (forward) return (struct run_axis){in_mask, in_map, count, end - begin};
   const int64_t position = position_in_mask(window, begin, mask);
   return (struct run_axis){in_map, in_mask - position, count,
