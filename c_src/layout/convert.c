@@ -92,7 +92,10 @@ MLUOP_INLINE void transpose_diagonal(const struct diagonal *tiles, int64_t pitch
   char buffer[LAYOUT_DIAGONAL][LINE_BYTES / 2][LINE_BYTES] __attribute__((aligned(LINE_BYTES)));
   for (int64_t row = 0; row < line; row++) {
     for (int64_t t = 0; t < tiles->count; t++) {
-      move_bytes(buffer[t][row], tiles->from[t] + row * pitch, LINE_BYTES);
+      const char *from = tiles->from[t] + row * pitch;
+      for (int64_t i = 0; i < LINE_BYTES; i += VECTOR_BYTES) {
+        vf_store((void *)(buffer[t][row] + i), vf_load((const void *)(from + i)));
+      }
     }
   }
   for (int64_t column = 0; column < line; column += width) {
