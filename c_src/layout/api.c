@@ -12,8 +12,7 @@ enum {
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
   SHORT_ROW = 512,         /* ... with rows of this many at most */
   COLUMN = 512,            /* bytes of each column in a block of strips */
-  FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are ... */
-  FEW_SPLIT_ROWS = 24,     /* ... if a tile needs two lines of each */
+  FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are */
   STORES = 128,            /* about as many as a core has under way */
   LONG = 16,               /* lines, of a row or of a column */
   WHOLE_ROW = 4096         /* elements: as good as whole */
@@ -180,8 +179,7 @@ static void cut(struct layout_extent *extent, int64_t most, int64_t line) {
    Strips pay where only the columns crowd, as they read lines of many rows again. */
 static enum layout_way way_of(const struct layout_args *args) {
   const int64_t line = LINE_BYTES / args->size, pitch = args->from.pitch;
-  const int64_t few = (uintptr_t)args->input % LINE_BYTES == 0 ? FEW_ROWS : FEW_SPLIT_ROWS;
-  const bool rows_crowd = args->rows.count > few && layout_crowded(pitch, line);
+  const bool rows_crowd = args->rows.count > FEW_ROWS && layout_crowded(pitch, line);
   if (!rows_crowd && !layout_crowded(args->to.pitch, line)) return LAYOUT_TILES;
   return layout_crowded(pitch, COLUMN / args->size) ? LAYOUT_DIAGONALS : LAYOUT_STRIPS;
 }
@@ -287,7 +285,7 @@ mluOpStatus_t mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
   mluOpStatus_t status;
   if (!contract_holds(&call, in_place_rules, &status)) return status;
 
-  struct layout_args args = plan(&call, NULL, output); /* from scratch, which begins at a line */
+  struct layout_args args = plan(&call, output, output);
   args.way = way_of(&args);
   cut_both(&args);
   struct mluop_job job = {.kernel = layout_convert_in_place[handle->isa],
