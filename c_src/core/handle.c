@@ -117,7 +117,7 @@ mluOpStatus_t mluOpCpuSetNumThreads(mluOpHandle_t handle, int num_threads) {
     return mluop_fail(MLUOP_STATUS_BAD_PARAM, api, "num_threads is %d, expected 0 or more",
                       num_threads);
   }
-  if (num_threads != handle->num_threads) handle->alone = 0;
+  if (num_threads != handle->num_threads) handle->waited = 0;
   handle->num_threads = num_threads;
   return MLUOP_STATUS_SUCCESS;
 }

@@ -28,8 +28,8 @@ struct mluOpContext {
   mluOpQuantizeRoundMode_t round_mode;
   int num_threads;  /* 0: the default */
   int most_threads; /* as it was when the handle was made: scratch is laid out by it */
-  int64_t late;     /* nanoseconds that a team has been waited for in vain: see parallel.c */
-  int64_t alone;    /* nanoseconds of work that short jobs do alone for that */
+  int64_t late;     /* nanoseconds that a team was waited for in vain, last: see parallel.c */
+  int64_t waited;   /* of all teams, less a tenth of the work since */
   mluop_kernel *long_kernel; /* of a job that took longer alone than the wait; or NULL */
   int64_t cache_share;       /* see mluop_exceeds_caches */
   void *scratch;             /* see mluop_scratch */

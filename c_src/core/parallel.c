@@ -7,10 +7,11 @@
 
    The end of the job does wait for all of the team, also for those that come too late to do
    anything. Where every processor is busy with other things, that is until the system lets them
-   run: milliseconds. After a team has been waited for in vain, short jobs (shorter than the wait)
-   are run by the calling thread alone, ten times as long as the wait was. So waiting costs a tenth
-   of the time, roughly, whatever else the machine does. A job is short by the number of its grains,
-   until it has proved to be long. */
+   run: milliseconds. The handle adds up how long teams have been waited for in vain, and takes a
+   tenth of the time of its work off. Where more than PATIENCE_NANOSECONDS is left, short jobs
+   (shorter than the last wait) are run by the calling thread alone. So waiting costs a tenth of the
+   time, roughly, whatever else the machine does, and a worker that is late once costs no more than
+   that once. A job is short by the number of its grains, until it has proved to be long. */
 #include "float_state.h"
 #include "internal.h"
 #include "threads.h"
@@ -22,7 +23,9 @@ enum {
   WOKEN_PER_GRAIN = 4,
   /* A processor that has nothing else to do wakes up sooner. */
   LATE_NANOSECONDS = 500000,
-  ALONE_FACTOR = 10
+  /* More than a machine holds a thread up now and then; less than anybody notices. */
+  PATIENCE_NANOSECONDS = 10000000,
+  WORK_PER_WAIT = 10
 };
 
 /* What one worker writes again and again, in a cache line of its own. */
@@ -135,15 +138,19 @@ static void run_alone(mluOpHandle_t handle, const struct mluop_job *job) {
 
 /* Whether a job of so many grains had better not wait for a team now. */
 static bool is_hurt_by_waiting(mluOpHandle_t handle, const struct mluop_job *job, int64_t grains) {
-  return handle->alone > 0 && grains <= handle->late / GRAIN_NANOSECONDS &&
+  return handle->waited > PATIENCE_NANOSECONDS && grains <= handle->late / GRAIN_NANOSECONDS &&
          job->kernel != handle->long_kernel;
+}
+
+static void count_work(mluOpHandle_t handle, int64_t took) {
+  handle->waited = mluop_max(0, handle->waited - took / WORK_PER_WAIT);
 }
 
 static void run_without_waiting(mluOpHandle_t handle, const struct mluop_job *job) {
   const int64_t begin = mluop_now();
   run_alone(handle, job);
   const int64_t took = mluop_now() - begin;
-  handle->alone -= took;
+  count_work(handle, took);
   if (took > handle->late) handle->long_kernel = job->kernel;
 }
 
@@ -170,9 +177,10 @@ static bool run_together(mluOpHandle_t handle, const struct mluop_job *job, int 
   const int64_t begin = mluop_now();
   if (!mluop_run_team(work, &run, team)) return false;
   const int64_t end = mluop_now(), late = waited_in_vain(&run, end), took = end - begin - late;
-  if (late < LATE_NANOSECONDS || took > ALONE_FACTOR * late) return true;
+  count_work(handle, took);
+  if (late < LATE_NANOSECONDS) return true;
   handle->late = late;
-  handle->alone = ALONE_FACTOR * late;
+  handle->waited = mluop_min(handle->waited, PATIENCE_NANOSECONDS) + late;
   if (job->kernel == handle->long_kernel && took < late) handle->long_kernel = NULL;
   return true;
 }

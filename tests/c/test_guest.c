@@ -204,6 +204,19 @@ static void run_items(mluOpHandle_t handle, int64_t count, int64_t grain) {
   mluop_parallel_for(handle, &job);
 }
 
+static void run_items_with_late_worker(mluOpHandle_t handle) {
+  away = calls_of_kernel = 0;
+  pthread_kill(workers[1], SIGUSR1);
+  workers[1] = pthread_self();
+  while (!__atomic_load_n(&away, __ATOMIC_SEQ_CST)) usleep(1000);
+  run_items(handle, 4, 1);
+  CHECK_EQ(2, calls_of_kernel);
+  CHECK(pthread_equal(workers[0], workers[1]));
+}
+
+/* Who has waited longer than this in vain, less a tenth of the work since, waits no more. */
+enum { PATIENCE = 10000000 };
+
 /* A worker that is kept from coming is waited for once; its share is done meanwhile. */
 static void short_jobs_do_not_wait_again(void) {
   mluOpHandle_t handle;
@@ -212,43 +225,44 @@ static void short_jobs_do_not_wait_again(void) {
   bool together = false;
   for (int i = 0; i < 1000 && !together; i++) {
     workers[0] = workers[1] = pthread_self();
-    handle->alone = 0;
+    handle->waited = 0;
     run_items(handle, 4, 1);
     together = !pthread_equal(workers[0], workers[1]);
   }
   if (!CHECK(together)) return;
-  handle->late = handle->alone = 0;
+  handle->late = handle->waited = 0;
   const struct sigaction action = {.sa_handler = be_away};
   struct sigaction old;
   sigaction(SIGUSR1, &action, &old);
   usleep(50000); /* the worker has come back from the last job */
-  calls_of_kernel = 0;
-  pthread_kill(workers[1], SIGUSR1);
-  workers[1] = pthread_self();
-  while (!__atomic_load_n(&away, __ATOMIC_SEQ_CST)) usleep(1000);
-  run_items(handle, 4, 1);
-  CHECK_EQ(2, calls_of_kernel);
-  CHECK(pthread_equal(workers[0], workers[1]));
-  CHECK(handle->late > 5000000);
-  CHECK_EQ(10 * handle->late, handle->alone);
-  const int64_t alone = handle->alone;
+  const pthread_t worker = workers[1];
+  run_items_with_late_worker(handle);
+  CHECK(handle->late > PATIENCE);
+  CHECK_EQ(handle->late, handle->waited);
+  const int64_t waited = handle->waited;
   run_items(handle, 4, 1);
   CHECK_EQ(1, calls_of_kernel);
-  CHECK(handle->alone < alone);
+  CHECK(handle->waited < waited);
+  /* Waits add up. */
+  handle->waited = PATIENCE;
+  workers[1] = worker;
+  usleep(50000);
+  run_items_with_late_worker(handle);
+  CHECK(handle->waited > handle->late + PATIENCE / 2);
   /* A long job takes the workers whatever happened, and when short ones have done enough alone ...
    */
   handle->late = 30000;
   run_items(handle, 4, 1);
   CHECK_EQ(2, calls_of_kernel);
   handle->late = 1000000000;
-  handle->alone = 1;
+  handle->waited = PATIENCE + 1;
   run_items(handle, 4, 1);
   CHECK_EQ(1, calls_of_kernel);
   run_items(handle, 4, 1);
   CHECK_EQ(2, calls_of_kernel); /* ... they do as well */
   /* One that looked short and was not does not stay alone. */
   handle->late = 2000000;
-  handle->alone = 1000000000;
+  handle->waited = 1000000000;
   run_items(handle, 4, 1);
   CHECK_EQ(1, calls_of_kernel);
   run_items(handle, 4, 1);

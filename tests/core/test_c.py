@@ -60,7 +60,7 @@ def c_tests(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_c_program(c_tests: Path, program: str) -> None:
+def test_c_program(c_tests: Path, program: str, tmp_path: Path) -> None:
     # Allocations that must fail are part of the tests: sanitizers let them return NULL. A program
     # that is aborted says what it was doing.
     sanitizers = "allocator_may_return_null=1:abort_on_error=1"
@@ -69,7 +69,7 @@ def test_c_program(c_tests: Path, program: str) -> None:
     options["OMP_WAIT_POLICY"] = "passive"
     done = subprocess.run(
         [*EMULATOR, str(c_tests / program)],
-        env=os.environ | options,
+        env=os.environ | options | {"TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=600,

@@ -121,9 +121,11 @@ def count(target: str, executions: int) -> int:
     return sum(counts.values())
 
 
-def fuzz(target: str, seconds: int, seed: int) -> bool:
+def fuzz(target: str, seconds: int, seed: int) -> str:
+    """Fuzz a target; return what it found, in few lines, or nothing."""
     findings = BUILD / "findings"
     findings.mkdir(parents=True, exist_ok=True)
+    before = {*findings.iterdir()}
     done = run_fuzzer(
         program(target),
         f"-max_total_time={seconds}",
@@ -148,10 +150,15 @@ def fuzz(target: str, seconds: int, seed: int) -> bool:
         f"{total} inputs in total",
         flush=True,
     )
-    if done.returncode != 0:
-        lines = done.stdout.splitlines()
-        print(*(line for line in lines if not re.match(r"#\d+\t|\tNEW_FUNC", line)), sep="\n")
-    return done.returncode == 0
+    if done.returncode == 0:
+        return ""
+    lines = [
+        line for line in done.stdout.splitlines() if not re.match(r"#\d+\t|\tNEW_FUNC", line)
+    ]
+    print(*lines, sep="\n")
+    said = [line for line in lines if re.search(r"ERROR|SUMMARY|does not hold|expected|runtime error", line)]
+    inputs = [f"{made.name}: {made.read_bytes().hex()}" for made in {*findings.iterdir()} - before]
+    return "\n".join([f"{target}, seed {seed}: exit status {done.returncode}", *said[:6], *inputs])
 
 
 def main() -> None:
@@ -180,9 +187,9 @@ def main() -> None:
             print(merge(target), flush=True)
         return
     seeds = [asked.seed and asked.seed + number for number in range(asked.rounds)]
-    passed = [fuzz(target, asked.seconds, seed) for seed in seeds for target in wanted]
-    print(f"{sum(passed)} of {len(passed)} checks passed")
-    sys.exit(0 if all(passed) else 1)
+    found = [fuzz(target, asked.seconds, seed) for seed in seeds for target in wanted]
+    print(f"{found.count('')} of {len(found)} checks passed")
+    sys.exit("\n".join(filter(None, found)) or 0)
 
 
 if __name__ == "__main__":
