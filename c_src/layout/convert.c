@@ -33,17 +33,17 @@ TILE(stream_floats, 4, 1)
 
 /* From memory to memory, what is read soon is fetched, and what is written soon. */
 MLUOP_INLINE void convert_tile(const struct layout_args *a, const struct image_block *b,
-                               int64_t row, int64_t column, int size) {
+                               int64_t row, int64_t column, int size, int stream) {
   const int64_t line = LINE_BYTES / size, pitch = a->from.pitch;
   const char *from = b->from + row * pitch + column * size;
   char *to = b->to + column * a->to.pitch + row * size;
   for (int64_t k = 0; a->way == LAYOUT_FAR && k < line; k++) {
     mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
   }
-  for (int64_t k = 0; a->way == LAYOUT_FAR && !a->stream && k < line; k++) {
+  for (int64_t k = 0; a->way == LAYOUT_FAR && !stream && k < line; k++) {
     mluop_prefetch_write((const void *)((uintptr_t)to + (uintptr_t)((line + k) * a->to.pitch)));
   }
-  if (a->stream && (uintptr_t)to % LINE_BYTES == 0) {
+  if (stream) {
     (size == 2 ? stream_halves : stream_floats)(from, pitch, to, a->to.pitch);
   } else {
     (size == 2 ? move_halves : move_floats)(from, pitch, to, a->to.pitch);
@@ -56,15 +56,73 @@ MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_
                                 int size) {
   const int64_t line = LINE_BYTES / size;
   const struct span rows = b->rows, columns = b->columns;
-  const uintptr_t first = (uintptr_t)(b->to + rows.begin * size) / (uintptr_t)size;
-  const int64_t to_line = a->stream ? (int64_t)(-first % (uintptr_t)line) : 0;
   for (int64_t column = columns.begin; column < columns.end;
        column = next_tile(columns, column, line, line)) {
-    for (int64_t row = rows.begin, next; row < rows.end; row = next) {
-      next = next_tile(rows, row, row == rows.begin && to_line > 0 ? to_line : line, line);
-      convert_tile(a, b, row, column, size);
+    for (int64_t row = rows.begin; row < rows.end; row = next_tile(rows, row, line, line)) {
+      convert_tile(a, b, row, column, size, 0);
     }
   }
+}
+
+/* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. Or
+   element by element: a few of them, or few channels of larger images. */
+MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_block *b,
+                                   struct span rows, int size) {
+  const int64_t height = RUN_BYTES / size, width = VECTOR_BYTES / size;
+  const int by_runs = rows.end - rows.begin >= height && a->columns.count >= width;
+  const struct span columns = b->columns;
+  for (int64_t column = columns.begin; by_runs && column < columns.end;
+       column = next_tile(columns, column, width, width)) {
+    for (int64_t row = rows.begin; row < rows.end; row = next_tile(rows, row, height, height)) {
+      transpose_vectors(b->from + row * a->from.pitch + column * size, a->from.pitch,
+                        b->to + column * a->to.pitch + row * size, a->to.pitch, size);
+    }
+  }
+  for (int64_t c = columns.begin; !by_runs && c < columns.end; c++) {
+    for (int64_t r = rows.begin; r < rows.end; r++) {
+      memcpy(b->to + c * a->to.pitch + r * size, b->from + r * a->from.pitch + c * size,
+             (size_t)size);
+    }
+  }
+}
+
+/* Elements from the begin of a target's row to its first whole line. */
+MLUOP_INLINE int64_t rows_to_line(const struct image_block *b, int size) {
+  return (int64_t)(-(uintptr_t)b->to % LINE_BYTES) / size;
+}
+
+/* Past the caches, if most of a target's row are whole lines. */
+MLUOP_INLINE int streams(const struct layout_args *a, const struct image_block *b, int size) {
+  return a->stream && (rows_to_line(b, size) == 0 || a->rows.count * size >= 8 * LINE_BYTES);
+}
+
+/* Blocks of rows then begin with lines of the target; the first one has what is before, too. */
+MLUOP_INLINE struct span rows_of(const struct layout_args *a, const struct image_block *b,
+                                 int64_t block) {
+  struct span rows = span_of(block, a->rows);
+  const int64_t line = LINE_BYTES / a->size, head = rows_to_line(b, a->size);
+  if (head == 0 || !streams(a, b, a->size)) return rows;
+  if (rows.begin > 0) rows.begin -= line - head;
+  if (rows.end < a->rows.count) rows.end -= line - head;
+  return rows;
+}
+
+/* Tiles past the caches. No line is written in both ways, which takes ten times as long: what is
+   before the first whole line of a row and behind the last one is done on its own. */
+MLUOP_INLINE void stream_tiles(const struct layout_args *a, const struct image_block *b, int size) {
+  const int64_t line = LINE_BYTES / size;
+  const struct span columns = b->columns;
+  struct span lines = b->rows;
+  if (lines.begin == 0) lines.begin = mluop_min(rows_to_line(b, size), lines.end);
+  lines.end -= (lines.end - lines.begin) % line;
+  for (int64_t column = columns.begin; column < columns.end;
+       column = next_tile(columns, column, line, line)) {
+    for (int64_t row = lines.begin; row < lines.end; row += line) {
+      convert_tile(a, b, row, column, size, 1);
+    }
+  }
+  convert_few_rows(a, b, (struct span){b->rows.begin, lines.begin}, size);
+  convert_few_rows(a, b, (struct span){lines.end, b->rows.end}, size);
 }
 
 /* A tile of a vector of each of `width` columns: two runs of each row of floats, or one. */
@@ -198,29 +256,6 @@ __attribute__((noinline)) static void convert_strips(const struct layout_args *a
   }
 }
 
-/* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. */
-MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_block *b,
-                                   int size) {
-  const int64_t height = RUN_BYTES / size, width = VECTOR_BYTES / size;
-  for (int64_t column = b->columns.begin; column < b->columns.end;
-       column = next_tile(b->columns, column, width, width)) {
-    for (int64_t row = 0; row < a->rows.count; row = next_tile(b->rows, row, height, height)) {
-      transpose_vectors(b->from + row * a->from.pitch + column * size, a->from.pitch,
-                        b->to + column * a->to.pitch + row * size, a->to.pitch, size);
-    }
-  }
-}
-
-/* Element by element: a few of them, or few channels of larger images. */
-MLUOP_INLINE void convert_each(const struct layout_args *a, const struct image_block *b, int size) {
-  for (int64_t c = b->columns.begin; c < b->columns.end; c++) {
-    for (int64_t r = b->rows.begin; r < b->rows.end; r++) {
-      memcpy(b->to + c * a->to.pitch + r * size, b->from + r * a->from.pitch + c * size,
-             (size_t)size);
-    }
-  }
-}
-
 /* With vectors of less than a line, tiles of fewer than 16 elements at a time take longer than
    strips, and where lines crowd, longer than those that go through a buffer. */
 MLUOP_INLINE enum layout_way way_through(const struct layout_args *a, int size) {
@@ -239,13 +274,15 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block 
   if (rows >= line && columns >= line && way == LAYOUT_DIAGONALS) {
     convert_diagonals(a, b, size);
   } else if (rows >= line && columns >= line && way != LAYOUT_STRIPS) {
-    convert_tiles(a, b, size);
+    if (streams(a, b, size)) {
+      stream_tiles(a, b, size);
+    } else {
+      convert_tiles(a, b, size);
+    }
   } else if (rows >= vector && columns >= run) {
     convert_strips(a, b, size);
-  } else if (rows >= run && columns >= vector) {
-    convert_few_rows(a, b, size);
   } else {
-    convert_each(a, b, size);
+    convert_few_rows(a, b, b->rows, size);
   }
 }
 
@@ -256,12 +293,12 @@ void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end
   int64_t line = matrix % a->lines, image = matrix / a->lines;
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    const struct image_block b = {
+    struct image_block b = {
         .from = a->input + image * a->from.image + line * a->from.line,
         .to = a->output + image * a->to.image + line * a->to.line,
-        .rows = span_of(row, a->rows),
         .columns = span_of(column, a->columns),
     };
+    b.rows = rows_of(a, &b, row);
     if (a->size == 2) {
       convert(a, &b, 2);
     } else {

@@ -152,11 +152,13 @@ def fuzz(target: str, seconds: int, seed: int) -> str:
     )
     if done.returncode == 0:
         return ""
-    lines = [
-        line for line in done.stdout.splitlines() if not re.match(r"#\d+\t|\tNEW_FUNC", line)
-    ]
+    lines = [line for line in done.stdout.splitlines() if not re.match(r"#\d+\t|\tNEW_FUNC", line)]
     print(*lines, sep="\n")
-    said = [line for line in lines if re.search(r"ERROR|SUMMARY|does not hold|expected|runtime error", line)]
+    said = [
+        line
+        for line in lines
+        if re.search(r"ERROR|SUMMARY|does not hold|expected|runtime error", line)
+    ]
     inputs = [f"{made.name}: {made.read_bytes().hex()}" for made in {*findings.iterdir()} - before]
     return "\n".join([f"{target}, seed {seed}: exit status {done.returncode}", *said[:6], *inputs])
 
