@@ -76,14 +76,21 @@ def in_c(handle: pymluops.Handle, x: Any, y: Any, to_nhwc: bool) -> Callable[[],
     return call
 
 
-def conversions(dtype: torch.dtype, threads: int) -> None:
+def empty_like(tensor: torch.Tensor, offset: int) -> torch.Tensor:
+    """Return memory for a tensor of the same kind, so many bytes behind the begin of a line."""
+    elements = offset // tensor.element_size()
+    flat = torch.empty(tensor.numel() + elements, dtype=tensor.dtype)
+    return flat[elements:].as_strided(tensor.shape, tensor.stride(), elements)
+
+
+def conversions(dtype: torch.dtype, threads: int, offset: int) -> None:
     handle = pymluops.Handle()
     handle.num_threads = threads
     print(f"{str(dtype).removeprefix('torch.'):24}copy, us  to_nhwc  torch  numpy  to_nchw  torch")
     for n, c, size in SHAPES:
         first = torch.randn(n, c, size, size).to(dtype)
         last = first.contiguous(memory_format=torch.channels_last)
-        into, into_last = torch.empty_like(first), torch.empty_like(last)
+        into, into_last = empty_like(first, offset), empty_like(last, offset)
         x, y = first.numpy(), last.permute(0, 2, 3, 1).numpy()
         x_into, y_into = into.numpy(), into_last.permute(0, 2, 3, 1).numpy()
         times = least(
@@ -136,12 +143,15 @@ if __name__ == "__main__":
     parser.add_argument(
         "--only", choices=("conversions", "operators"), help="one half of what is printed"
     )
+    parser.add_argument(
+        "--offset", type=int, default=0, help="bytes from a line to the result; NumPy's: 16"
+    )
     options = parser.parse_args()
     threads = options.threads
     torch.set_num_threads(threads)
     pymluops.set_num_threads(threads)
     if options.only != "operators":
-        conversions(torch.float32, threads)
-        conversions(torch.float16, threads)
+        conversions(torch.float32, threads, options.offset)
+        conversions(torch.float16, threads, options.offset)
     if options.only != "conversions":
         operators_by_layout()
