@@ -5,9 +5,10 @@
 #include "layout/kernels.h"
 #include "vector/variant.h"
 
-/* The elements begin to end - 1 of one side of a matrix. */
+/* The elements begin to end - 1 of one side of a matrix, of which `head` come before the first line
+   of memory; 0: none, or as many as one likes. */
 struct span {
-  int64_t begin, end;
+  int64_t begin, end, head;
 };
 
 /* A block of an image: `from` and `to` are where its matrix begins. */
@@ -19,7 +20,7 @@ struct image_block {
 
 MLUOP_INLINE struct span span_of(int64_t block, struct layout_extent extent) {
   const int64_t begin = block * extent.step;
-  return (struct span){begin, block + 1 < extent.blocks ? begin + extent.step : extent.count};
+  return (struct span){begin, block + 1 < extent.blocks ? begin + extent.step : extent.count, 0};
 }
 
 /* Where the tile after that at `at` begins. The last one overlaps it, so that all are whole: what

@@ -50,6 +50,32 @@ MLUOP_INLINE void convert_tile(const struct layout_args *a, const struct image_b
   }
 }
 
+/* Elements from the begin of rows at `base` to their first whole line: 0 where they do not have
+   their lines at the same places, or where rows or their elements are few. */
+MLUOP_INLINE int64_t head_of(const void *base, int64_t pitch, int64_t elements, int64_t rows,
+                             int size) {
+  const int64_t line = LINE_BYTES / size;
+  if (pitch % LINE_BYTES != 0 || elements < 8 * line || rows < line) return 0;
+  return (int64_t)(-(uintptr_t)base % LINE_BYTES) / size;
+}
+
+/* After a head, blocks begin with lines; the first block has the head, too. To load or to store
+   across two lines takes twice as long. */
+MLUOP_INLINE struct span span_after(int64_t head, int64_t block, struct layout_extent extent,
+                                    int size) {
+  struct span span = span_of(block, extent);
+  const int64_t early = head > 0 ? LINE_BYTES / size - head : 0;
+  if (span.begin > 0) span.begin -= early;
+  if (span.end < extent.count) span.end -= early;
+  span.head = span.begin == 0 ? head : 0;
+  return span;
+}
+
+/* Where the tile after that at `at` begins, a line on, or after the head. */
+MLUOP_INLINE int64_t next_line(struct span span, int64_t at, int64_t line) {
+  return next_tile(span, at, at == span.begin && span.head > 0 ? span.head : line, line);
+}
+
 /* Whole lines are read and written, those of the target from begin to end: a line of columns, then
    the next one. */
 MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_block *b,
@@ -57,8 +83,8 @@ MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_
   const int64_t line = LINE_BYTES / size;
   const struct span rows = b->rows, columns = b->columns;
   for (int64_t column = columns.begin; column < columns.end;
-       column = next_tile(columns, column, line, line)) {
-    for (int64_t row = rows.begin; row < rows.end; row = next_tile(rows, row, line, line)) {
+       column = next_line(columns, column, line)) {
+    for (int64_t row = rows.begin; row < rows.end; row = next_line(rows, row, line)) {
       convert_tile(a, b, row, column, size, 0);
     }
   }
@@ -86,43 +112,22 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct ima
   }
 }
 
-/* Elements from the begin of a target's row to its first whole line. */
-MLUOP_INLINE int64_t rows_to_line(const struct image_block *b, int size) {
-  return (int64_t)(-(uintptr_t)b->to % LINE_BYTES) / size;
-}
-
-/* Past the caches, if most of a target's row are whole lines. */
-MLUOP_INLINE int streams(const struct layout_args *a, const struct image_block *b, int size) {
-  return a->stream && (rows_to_line(b, size) == 0 || a->rows.count * size >= 8 * LINE_BYTES);
-}
-
-/* Blocks of rows then begin with lines of the target; the first one has what is before, too. */
-MLUOP_INLINE struct span rows_of(const struct layout_args *a, const struct image_block *b,
-                                 int64_t block) {
-  struct span rows = span_of(block, a->rows);
-  const int64_t line = LINE_BYTES / a->size, head = rows_to_line(b, a->size);
-  if (head == 0 || !streams(a, b, a->size)) return rows;
-  if (rows.begin > 0) rows.begin -= line - head;
-  if (rows.end < a->rows.count) rows.end -= line - head;
-  return rows;
-}
-
 /* Tiles past the caches. No line is written in both ways, which takes ten times as long: what is
    before the first whole line of a row and behind the last one is done on its own. */
 MLUOP_INLINE void stream_tiles(const struct layout_args *a, const struct image_block *b, int size) {
   const int64_t line = LINE_BYTES / size;
   const struct span columns = b->columns;
   struct span lines = b->rows;
-  if (lines.begin == 0) lines.begin = mluop_min(rows_to_line(b, size), lines.end);
+  lines.begin += lines.head;
   lines.end -= (lines.end - lines.begin) % line;
   for (int64_t column = columns.begin; column < columns.end;
-       column = next_tile(columns, column, line, line)) {
+       column = next_line(columns, column, line)) {
     for (int64_t row = lines.begin; row < lines.end; row += line) {
       convert_tile(a, b, row, column, size, 1);
     }
   }
-  convert_few_rows(a, b, (struct span){b->rows.begin, lines.begin}, size);
-  convert_few_rows(a, b, (struct span){lines.end, b->rows.end}, size);
+  convert_few_rows(a, b, (struct span){b->rows.begin, lines.begin, 0}, size);
+  convert_few_rows(a, b, (struct span){lines.end, b->rows.end, 0}, size);
 }
 
 /* A tile of a vector of each of `width` columns: two runs of each row of floats, or one. */
@@ -176,9 +181,18 @@ MLUOP_INLINE void transpose_diagonal(const struct diagonal *tiles, int64_t pitch
 DIAGONAL(diagonal_of_halves, 2)
 DIAGONAL(diagonal_of_floats, 4)
 
+/* How much earlier all tiles but the first begin than if they followed it. */
+MLUOP_INLINE int64_t early_tiles(struct span span, int64_t line) {
+  return span.head > 0 ? line - span.head : 0;
+}
+
+MLUOP_INLINE int64_t tiles_of(struct span span, int64_t line) {
+  return mluop_div_up(span.end - span.begin + early_tiles(span, line), line);
+}
+
 /* Where tile `k` begins. The last one overlaps that before it. */
 MLUOP_INLINE int64_t tile_at(struct span span, int64_t k, int64_t line) {
-  const int64_t at = span.begin + k * line;
+  const int64_t at = span.begin + k * line - (k > 0 ? early_tiles(span, line) : 0);
   return at + line <= span.end ? at : span.end - line;
 }
 
@@ -188,8 +202,7 @@ MLUOP_INLINE int64_t tile_at(struct span span, int64_t k, int64_t line) {
 MLUOP_INLINE void convert_diagonals(const struct layout_args *a, const struct image_block *b,
                                     int size) {
   const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
-  const int64_t high = mluop_div_up(b->rows.end - b->rows.begin, line);
-  const int64_t wide = mluop_div_up(b->columns.end - b->columns.begin, line);
+  const int64_t high = tiles_of(b->rows, line), wide = tiles_of(b->columns, line);
   for (int64_t left = 0; left < wide; left += LAYOUT_DIAGONAL) {
     for (int64_t top = 0; top < high; top += LAYOUT_DIAGONAL) {
       const int64_t w = mluop_min(wide - left, LAYOUT_DIAGONAL);
@@ -218,7 +231,7 @@ MLUOP_INLINE void transpose_strips(const char *from, int64_t pitch, char *to, in
                                    int64_t rows, int64_t columns, int size) {
   const int64_t height = VECTOR_BYTES / size;
   const int64_t width = size == 4 && columns >= PAIR_BYTES / 4 ? PAIR_BYTES / 4 : RUN_BYTES / size;
-  const struct span across = {0, columns};
+  const struct span across = {0, columns, 0};
   for (int64_t column = 0; column < columns; column = next_tile(across, column, width, width)) {
     const char *source = from + column * size;
     char *target = to + column * to_pitch;
@@ -267,14 +280,14 @@ MLUOP_INLINE enum layout_way way_through(const struct layout_args *a, int size) 
 }
 
 MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block *b, int size) {
-  const int64_t rows = a->rows.count, columns = a->columns.count;
+  const int64_t rows = b->rows.end - b->rows.begin, columns = a->columns.count;
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
   if (a->packed && convert_few(a, b, size)) return;
   const enum layout_way way = way_through(a, size);
   if (rows >= line && columns >= line && way == LAYOUT_DIAGONALS) {
     convert_diagonals(a, b, size);
   } else if (rows >= line && columns >= line && way != LAYOUT_STRIPS) {
-    if (streams(a, b, size)) {
+    if (a->stream && (uintptr_t)(b->to + (b->rows.begin + b->rows.head) * size) % LINE_BYTES == 0) {
       stream_tiles(a, b, size);
     } else {
       convert_tiles(a, b, size);
@@ -293,12 +306,16 @@ void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end
   int64_t line = matrix % a->lines, image = matrix / a->lines;
   (void)scratch;
   for (int64_t item = begin; item < end; item++) {
-    struct image_block b = {
-        .from = a->input + image * a->from.image + line * a->from.line,
-        .to = a->output + image * a->to.image + line * a->to.line,
-        .columns = span_of(column, a->columns),
+    const char *from = a->input + image * a->from.image + line * a->from.line;
+    char *to = a->output + image * a->to.image + line * a->to.line;
+    const int64_t r = a->rows.count, c = a->columns.count;
+    const struct image_block b = {
+        .from = from,
+        .to = to,
+        .rows = span_after(head_of(to, a->to.pitch, r, c, a->size), row, a->rows, a->size),
+        .columns =
+            span_after(head_of(from, a->from.pitch, c, r, a->size), column, a->columns, a->size),
     };
-    b.rows = rows_of(a, &b, row);
     if (a->size == 2) {
       convert(a, &b, 2);
     } else {
