@@ -8,6 +8,7 @@ from families import family_file
 from torch import Tensor
 from torch_case import Case
 
+import pymluops
 import pymluops.torch as ours
 from pymluops.torch import mmcv_backend
 from pymluops.torch._mmcv_ext import OPERATORS
@@ -288,3 +289,17 @@ def test_unaligned_tensors_are_copied() -> None:
     settings = {"type": "nms", "iou_threshold": 0.4}
     expected = ours.batched_nms(boxes, scores, labels, settings)
     assert same(ours.batched_nms(*map(unaligned, (boxes, scores, labels)), settings), expected)
+
+
+def test_subnormal_thresholds_where_torch_flushes() -> None:
+    """The first call makes the descriptor that both have: Python itself would flush them."""
+    boxes = np.array([[0, 0, 1, 1], [5, 5, 6, 6]], np.float32)
+    scores = np.array([5e-41, 2e-40], np.float32)
+    settings = {"iou_threshold": 0.5, "score_threshold": 1e-40}
+    assert pymluops.nms(boxes, scores, **settings).tolist() == [1]
+    torch.set_flush_denormal(True)
+    try:
+        kept = pymluops.nms(boxes, scores, **settings)
+    finally:
+        torch.set_flush_denormal(False)
+    assert kept.tolist() == [1]
