@@ -145,6 +145,8 @@ def test_other_refusals() -> None:
         ours.soft_nms(boxes, scores, method="hard")
     with pytest.raises(ValueError, match="soft_nms: sigma is nan, expected 0 or more"):
         ours.soft_nms(boxes, scores, sigma=np.nan)
+    with pytest.raises(ValueError, match="soft_nms: min_score is nan, expected a number"):
+        ours.soft_nms(boxes.double(), scores.double(), min_score=np.nan)
     with pytest.raises(ValueError, match=r"^nms: offset is 2, expected 0 or 1"):
         ours.nms(boxes, scores, 0.5, offset=2)
     with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
@@ -162,6 +164,7 @@ def test_other_refusals() -> None:
         ({"type": "soft_nms", "iou": 0.5}, TypeError, "nms_cfg has 'iou', expected only iou_thres"),
         ({"type": "soft_nms", "method": "hard"}, ValueError, "method is 'hard', expected one of n"),
         ({"type": "soft_nms", "sigma": -1}, ValueError, "sigma is -1, expected 0 or more"),
+        ({"type": "soft_nms", "min_score": np.nan}, ValueError, "min_score is nan, expected a nu"),
         ({"type": "soft_nms", "offset": 0.5}, ValueError, "offset is 0.5, expected 0 or 1"),
         ({"iou_threshold": 0.5, "offset": 2}, ValueError, "offset is 2, expected 0 or 1"),
     ):
@@ -259,6 +262,10 @@ def test_batched_nms_with_other_configurations() -> None:
     assert same(ours.batched_nms(boxes, scores, labels, config), all_may_meet)
     few = ours.batched_nms(boxes, scores, labels, {"iou_threshold": 0.5, "max_num": 7})
     assert len(few[1]) == 7
+    for kind in ("nms", "soft_nms"):  # no number is too large
+        settings = {"type": kind, "iou_threshold": 0.5}
+        every = ours.batched_nms(boxes, scores, labels, settings)
+        assert same(ours.batched_nms(boxes, scores, labels, settings | {"max_num": 2**40}), every)
     few = ours.batched_nms(
         boxes, scores, labels, {"type": "soft_nms", "iou_threshold": 0.5, "max_num": 7}
     )
