@@ -34,7 +34,7 @@ struct mluop_scalar {
   bool is_real;
   union {
     int64_t integer;
-    double real;
+    float real; /* converted nowhere: a CPU that flushes subnormal numbers leaves it as it is */
     int array[MLUOP_MAX_NUMBERS];
   } as;
 };
@@ -142,7 +142,7 @@ static inline struct mluop_scalar mluop_integer(const char *name, int64_t value)
   return (struct mluop_scalar){.name = name, .count = 1, .as.integer = value};
 }
 
-static inline struct mluop_scalar mluop_real(const char *name, double value) {
+static inline struct mluop_scalar mluop_real(const char *name, float value) {
   return (struct mluop_scalar){.name = name, .count = 1, .is_real = true, .as.real = value};
 }
 
@@ -163,7 +163,7 @@ const char *mluop_find_integer(const struct mluop_call *call, const char *name, 
 /* The number, or the numbers, of a scalar that the call has. */
 int64_t mluop_integer_of(const struct mluop_call *call, const char *name);
 const int *mluop_integers_of(const struct mluop_call *call, const char *name);
-double mluop_real_of(const struct mluop_call *call, const char *name);
+float mluop_real_of(const struct mluop_call *call, const char *name);
 
 /* CHECK_MIN to CHECK_NUMBER. What was never set counts as 0. */
 bool mluop_check_scalar(const struct mluop_call *call, const struct mluop_rule *rule,

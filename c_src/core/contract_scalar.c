@@ -66,7 +66,7 @@ const int *mluop_integers_of(const struct mluop_call *call, const char *name) {
   return scalar != NULL ? scalar->as.array : none;
 }
 
-double mluop_real_of(const struct mluop_call *call, const char *name) {
+float mluop_real_of(const struct mluop_call *call, const char *name) {
   const char *rest;
   const struct mluop_scalar *scalar = find(call, name, &rest);
   return scalar != NULL ? scalar->as.real : 0;
@@ -79,7 +79,7 @@ enum { UNORDERED = 2 };
 /* -1, 0 or 1 as a number is less than `limit`, equal to it or greater; UNORDERED for NaN. */
 static int compare(const struct mluop_scalar *scalar, int i, int64_t limit) {
   if (scalar->is_real) {
-    const double value = scalar->as.real, other = (double)limit;
+    const double value = (double)scalar->as.real, other = (double)limit;
     return value != value ? UNORDERED : (value > other) - (value < other);
   }
   const int64_t value = integer_at(scalar, i);
@@ -114,7 +114,7 @@ static mluOpStatus_t fail_number(const struct mluop_call *call, const struct mlu
   char index[16] = "", value[32], limit[24] = "";
   if (scalar->count > 1) snprintf(index, sizeof(index), "[%d]", i);
   if (scalar->is_real) {
-    snprintf(value, sizeof(value), "%g", scalar->as.real);
+    snprintf(value, sizeof(value), "%g", (double)scalar->as.real);
   } else {
     snprintf(value, sizeof(value), "%" PRId64, integer_at(scalar, i));
   }

@@ -53,7 +53,7 @@ static void write_scalar(FILE *file, const struct mluop_call *call,
     write_name(file, other, scalar->name);
     fputs(": ", file);
     if (scalar->is_real) {
-      write_real(file, scalar->as.real);
+      write_real(file, (double)scalar->as.real);
     } else {
       const int64_t value = scalar->count > 1 ? scalar->as.array[i] : scalar->as.integer;
       fprintf(file, "%" PRId64, value);

@@ -275,6 +275,17 @@ def test_labels_with_scores_that_grow(handle, rng, method):
     assert grown > 0
 
 
+def test_a_score_that_grows_to_zero_comes_by_its_index(handle):
+    """An IoU of 1 makes -1 a -0, which equals the 0 that was selected before it."""
+    boxes = np.array([[0, 0, 1, 1], [5, 5, 6, 6], [0, 0, 1, 1]], np.float32)
+    scores = np.array([-1, -5, 0], np.float32)
+    settings = {"iou_threshold": 0.5, "method": "linear", "handle": handle}
+    for limit in (None, 1, 2, 3):
+        settings |= {"max_output_size": limit}
+        kept = pymluops.batched_nms(boxes, scores, np.zeros(3, np.int32), **settings)
+        assert kept.tolist() == [0, 2, 1][:limit]
+
+
 def test_labels_far_apart_never_meet(handle):
     boxes = np.tile(np.array([0, 0, 1e7, 1e7], np.float32), (4, 1))
     scores = np.array([1, 2, 3, 4], np.float32)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """mluOpNms in all its forms: images and classes, planes, what is written, turned boxes."""
 
+import ctypes
 import math
+import platform
 import subprocess
 import sys
 
@@ -13,6 +15,7 @@ from nms_calls import UNTOUCHED, call_by_label, call_nms
 import pymluops
 from pymluops.reference import nms as expected_of
 
+FE_UPWARD = 0x400000 if platform.machine() in ("aarch64", "arm64") else 0x800
 METHODS = ("hard", "linear")
 
 
@@ -252,6 +255,23 @@ def test_what_selection_by_label_refuses(handle, changes, text):
 
 
 # -------------------------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+def test_scores_are_rounded_to_nearest_in_any_state_of_the_caller(handle, mode):
+    boxes = np.array([[0, 0, 10, 10], [0, 0, 10, 7], [0, 0, 10, 3]], np.float16)
+    scores = np.array([1, 7e-5, 3e-5], np.float16)
+    settings = {"iou_threshold": 0.1, "method": "linear", "return_scores": True}
+    decayed = expected_of(boxes, scores, **settings)[1]
+    libm = ctypes.CDLL(None)
+    assert libm.fesetround(FE_UPWARD) == 0
+    try:
+        output, count = call_nms(handle, boxes, scores, mode=mode, method=1, threshold=0.1)
+    finally:
+        libm.fesetround(0)
+    found = output[:count, 0] if mode == 1 else output[0, :count]
+    assert np.array_equal(found, decayed.astype(np.float16))
+
 
 MEMORY = """
 import numpy as np, sys

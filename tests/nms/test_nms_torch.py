@@ -8,6 +8,7 @@ from families import family_file
 from torch import Tensor
 from torch_case import Case
 
+import pymluops
 import pymluops.torch as ours
 from pymluops.torch import mmcv_backend
 from pymluops.torch._mmcv_ext import OPERATORS
@@ -144,6 +145,8 @@ def test_other_refusals() -> None:
         ours.soft_nms(boxes, scores, method="hard")
     with pytest.raises(ValueError, match="soft_nms: sigma is nan, expected 0 or more"):
         ours.soft_nms(boxes, scores, sigma=np.nan)
+    with pytest.raises(ValueError, match="soft_nms: min_score is nan, expected a number"):
+        ours.soft_nms(boxes.double(), scores.double(), min_score=np.nan)
     with pytest.raises(ValueError, match=r"^nms: offset is 2, expected 0 or 1"):
         ours.nms(boxes, scores, 0.5, offset=2)
     with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
@@ -161,6 +164,7 @@ def test_other_refusals() -> None:
         ({"type": "soft_nms", "iou": 0.5}, TypeError, "nms_cfg has 'iou', expected only iou_thres"),
         ({"type": "soft_nms", "method": "hard"}, ValueError, "method is 'hard', expected one of n"),
         ({"type": "soft_nms", "sigma": -1}, ValueError, "sigma is -1, expected 0 or more"),
+        ({"type": "soft_nms", "min_score": np.nan}, ValueError, "min_score is nan, expected a nu"),
         ({"type": "soft_nms", "offset": 0.5}, ValueError, "offset is 0.5, expected 0 or 1"),
         ({"iou_threshold": 0.5, "offset": 2}, ValueError, "offset is 2, expected 0 or 1"),
     ):
@@ -258,6 +262,10 @@ def test_batched_nms_with_other_configurations() -> None:
     assert same(ours.batched_nms(boxes, scores, labels, config), all_may_meet)
     few = ours.batched_nms(boxes, scores, labels, {"iou_threshold": 0.5, "max_num": 7})
     assert len(few[1]) == 7
+    for kind in ("nms", "soft_nms"):  # no number is too large
+        settings = {"type": kind, "iou_threshold": 0.5}
+        every = ours.batched_nms(boxes, scores, labels, settings)
+        assert same(ours.batched_nms(boxes, scores, labels, settings | {"max_num": 2**40}), every)
     few = ours.batched_nms(
         boxes, scores, labels, {"type": "soft_nms", "iou_threshold": 0.5, "max_num": 7}
     )
@@ -288,3 +296,17 @@ def test_unaligned_tensors_are_copied() -> None:
     settings = {"type": "nms", "iou_threshold": 0.4}
     expected = ours.batched_nms(boxes, scores, labels, settings)
     assert same(ours.batched_nms(*map(unaligned, (boxes, scores, labels)), settings), expected)
+
+
+def test_subnormal_thresholds_where_torch_flushes() -> None:
+    """The first call makes the descriptor that both have: Python itself would flush them."""
+    boxes = np.array([[0, 0, 1, 1], [5, 5, 6, 6]], np.float32)
+    scores = np.array([5e-41, 2e-40], np.float32)
+    settings = {"iou_threshold": 0.5, "score_threshold": 1e-40}
+    assert pymluops.nms(boxes, scores, **settings).tolist() == [1]
+    torch.set_flush_denormal(True)
+    try:
+        kept = pymluops.nms(boxes, scores, **settings)
+    finally:
+        torch.set_flush_denormal(False)
+    assert kept.tolist() == [1]

@@ -5,6 +5,7 @@ import copy
 import pickle
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch_case import assert_empty_gives_zeros, assert_signature, zeros
@@ -146,3 +147,17 @@ def test_contiguous_tensors_have_the_same_bits(mode: str) -> None:
     result.square().sum().backward()
     whole.square().sum().backward()
     assert torch.equal(x.grad, last.grad)
+
+
+def test_a_subnormal_scale_where_torch_flushes() -> None:
+    """The first call makes the descriptor that both have: Python itself would flush the scale."""
+    x, rois = EXAMPLE.permute(0, 2, 3, 1).numpy(), torch.tensor([[0, 0, 0, 2e38, 2e38]]).numpy()
+    settings = {"pooled": 1, "spatial_scale": 1e-38}
+    expected = pymluops.roi_align_forward(x, rois, **settings)
+    torch.set_flush_denormal(True)
+    try:
+        found = pymluops.roi_align_forward(x, rois, **settings)
+    finally:
+        torch.set_flush_denormal(False)
+    assert expected.item() == pytest.approx(2.75, abs=1e-5)
+    assert np.array_equal(found, expected)

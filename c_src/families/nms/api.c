@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/float_state.h"
 #include "families/nms/call.h"
 #include "families/nms/checks.h"
 
@@ -99,7 +100,6 @@ static mluOpStatus_t run(const struct mluop_call *call, void *output, float *sel
                .planes = mluop_integer_of(call, "input_layout") == 1,
                .centres = mluop_integer_of(call, "box_mode") == MLUOP_NMS_BOX_CENTER,
                .rotated = rotated},
-      .rule = nms_rule_of(call),
       .images = mluop_extent(call, 'B'),
       .boxes = call->tensors[BOXES].data,
       .scores = call->tensors[CONFIDENCE].data,
@@ -110,8 +110,12 @@ static mluOpStatus_t run(const struct mluop_call *call, void *output, float *sel
       .plane = mluop_extent(call, 'L'),
       .output = output,
       .output_size = output_size};
+  const struct mluop_float_state found = mluop_enter_floats();
+  job.rule = nms_rule_of(call);
   if (rotated) job.rule.limit = job.form.n;
-  if (!nms_run(call->handle, &job)) return mluop_no_scratch(call);
+  const bool done = nms_run(call->handle, &job);
+  mluop_leave_floats(found);
+  if (!done) return mluop_no_scratch(call);
   return mluop_end_call(call, MLUOP_STATUS_SUCCESS);
 }
 

@@ -18,9 +18,9 @@ mluOpStatus_t mluOpDestroyNmsDescriptor(mluOpNmsDescriptor_t desc) {
 
 static bool offset_holds(struct mluop_call *call, const struct mluop_rule *rule,
                          mluOpStatus_t *status) {
-  const double offset = mluop_real_of(call, "offset");
-  if (offset == 0.0 || offset == 1.0) return true;
-  *status = mluop_fail(rule->status, call->api, "offset is %g, expected 0 or 1", offset);
+  const float offset = mluop_real_of(call, "offset");
+  if (offset == 0.0f || offset == 1.0f) return true;
+  *status = mluop_fail(rule->status, call->api, "offset is %g, expected 0 or 1", (double)offset);
   return false;
 }
 
@@ -53,30 +53,28 @@ mluOpStatus_t mluOpSetNmsDescriptor(
   struct mluop_call call = {
       .api = "mluOpSetNmsDescriptor",
       .objects = {{.name = "nms_desc", .pointer = nms_desc}},
-      .scalars = {mluop_integer("box_mode", (int)box_mode),
-                  mluop_integer("output_mode", (int)output_mode), mluop_integer("algo", (int)algo),
-                  mluop_integer("method_mode", (int)method_mode),
-                  mluop_real("iou_threshold", (double)iou_threshold),
-                  mluop_real("soft_nms_sigma", (double)soft_nms_sigma),
-                  mluop_integer("max_output_size", max_output_size),
-                  mluop_real("confidence_threshold", (double)confidence_threshold),
-                  mluop_real("offset", (double)offset), mluop_integer("input_layout", input_layout),
-                  mluop_integer("pad_to_max_output_size", pad_to_max_output_size)}};
+      .scalars = {
+          mluop_integer("box_mode", (int)box_mode), mluop_integer("output_mode", (int)output_mode),
+          mluop_integer("algo", (int)algo), mluop_integer("method_mode", (int)method_mode),
+          mluop_real("iou_threshold", iou_threshold), mluop_real("soft_nms_sigma", soft_nms_sigma),
+          mluop_integer("max_output_size", max_output_size),
+          mluop_real("confidence_threshold", confidence_threshold), mluop_real("offset", offset),
+          mluop_integer("input_layout", input_layout),
+          mluop_integer("pad_to_max_output_size", pad_to_max_output_size)}};
   mluOpStatus_t status;
   if (mluop_contract_holds(&call, set_rules, &status)) mluop_set_parameters(nms_desc, &call);
   return status;
 }
 
 struct nms_rule nms_rule_of(const struct mluop_call *call) {
-  const float sigma = (float)mluop_real_of(call, "soft_nms_sigma");
+  const float sigma = mluop_real_of(call, "soft_nms_sigma");
   const bool boundary = mluop_integer_of(call, "algo") == MLUOP_NMS_ALGO_INCLUDE_BOUNDARY;
-  struct nms_rule rule = {
-      .method = NMS_HARD,
-      .iou_threshold = (float)mluop_real_of(call, "iou_threshold"),
-      .confidence_threshold = (float)mluop_real_of(call, "confidence_threshold"),
-      .sigma = sigma,
-      .extra = boundary ? (float)mluop_real_of(call, "offset") : 0.0f,
-      .limit = mluop_integer_of(call, "max_output_size")};
+  struct nms_rule rule = {.method = NMS_HARD,
+                          .iou_threshold = mluop_real_of(call, "iou_threshold"),
+                          .confidence_threshold = mluop_real_of(call, "confidence_threshold"),
+                          .sigma = sigma,
+                          .extra = boundary ? mluop_real_of(call, "offset") : 0.0f,
+                          .limit = mluop_integer_of(call, "max_output_size")};
   const int64_t method = mluop_integer_of(call, "method_mode");
   if (method == MLUOP_NMS_SOFT_NMS_LINEAR) rule.method = NMS_LINEAR;
   /* A Gaussian without width is a threshold. */

@@ -131,7 +131,7 @@ static struct roi_pool_shape shape_of(const struct mluop_call *call) {
                                  .pooled_h = mluop_integer_of(call, "pooled_height"),
                                  .pooled_w = mluop_integer_of(call, "pooled_width"),
                                  .sampling_ratio = mluop_integer_of(call, "sampling_ratio"),
-                                 .spatial_scale = (float)mluop_real_of(call, "spatial_scale"),
+                                 .spatial_scale = mluop_real_of(call, "spatial_scale"),
                                  .is_aligned = mluop_integer_of(call, "aligned") != 0,
                                  .is_half = mluop_is_half(call, MAP)};
 }
@@ -251,7 +251,7 @@ mluOpStatus_t mluOpRoiAlignBackward_v2(
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
                   [POOLED] = {"grads", grads_desc, grads, .output = false}},
-      .scalars = {mluop_real("spatial_scale", (double)spatial_scale),
+      .scalars = {mluop_real("spatial_scale", spatial_scale),
                   mluop_integer("sampling_ratio", sampling_ratio),
                   mluop_integer("aligned", aligned), mluop_integer("pool_mode", pool_mode)}};
   struct roi_align_args args = {
@@ -274,7 +274,7 @@ mluOpStatus_t mluOpRoiAlignBackward(mluOpHandle_t handle, const float spatial_sc
       .tensors = {[MAP] = {"grads_image", grads_image_desc, grads_image, .output = true},
                   [BOXES] = {"boxes", boxes_desc, boxes, .output = false},
                   [POOLED] = {"grads", grads_desc, grads, .output = false}},
-      .scalars = {mluop_real("spatial_scale", (double)spatial_scale),
+      .scalars = {mluop_real("spatial_scale", spatial_scale),
                   mluop_integer("sampling_ratio", sampling_ratio),
                   mluop_integer("aligned", aligned), mluop_integer("pool_mode", MEAN)}};
   struct roi_align_args args = {

@@ -36,8 +36,8 @@ mluOpStatus_t mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescripto
       .scalars = {mluop_integer("pooled_height", pooled_height),
                   mluop_integer("pooled_width", pooled_width),
                   mluop_integer("sampling_ratio", sampling_ratio),
-                  mluop_real("spatial_scale", (double)spatial_scale),
-                  mluop_integer("pool_mode", pool_mode), mluop_integer("aligned", aligned)}};
+                  mluop_real("spatial_scale", spatial_scale), mluop_integer("pool_mode", pool_mode),
+                  mluop_integer("aligned", aligned)}};
   mluOpStatus_t status;
   if (mluop_contract_holds(&call, set_rules, &status)) mluop_set_parameters(roialign_desc, &call);
   return status;

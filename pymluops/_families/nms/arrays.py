@@ -197,8 +197,9 @@ def batched_nms(
     if method == "hard":
         return selected
     kept, now = selected
-    if np.signbit(now).any():
-        # Negative scores grow when they decay: one that is selected later may be higher.
+    if (now <= 0).any():
+        # Negative scores grow when they decay, up to -0: one that is selected later may be higher,
+        # or as high and have the lower index.
         kept, now = selected if max_output_size is None else select(None)
         order = np.lexsort((kept, -now))[:max_output_size]
         kept, now = kept[order], now[order]

@@ -124,13 +124,16 @@ def _below(number: float, dtype: torch.dtype) -> float:
     return float(np.nextafter(real(number), real(-np.inf)))
 
 
-def _check_numbers(op: str, offset: float, sigma: float = 1) -> None:
+def _check_numbers(op: str, offset: float, sigma: float = 1, min_score: float = 0) -> None:
     """Check what the library would name in other words."""
     if offset not in (0, 1):
         message = f"{op}: offset is {offset!r}, expected 0 or 1"
         raise ValueError(message)
     if not sigma >= 0:
         message = f"{op}: sigma is {sigma!r}, expected 0 or more"
+        raise ValueError(message)
+    if min_score != min_score:
+        message = f"{op}: min_score is {min_score!r}, expected a number"
         raise ValueError(message)
 
 
@@ -170,7 +173,7 @@ def _hard(
     max_num: int,
 ) -> Tensor:
     least = score_threshold if score_threshold > 0 else -math.inf
-    most = max_num if max_num > 0 else _NO_LIMIT
+    most = min(max_num, _NO_LIMIT) if max_num > 0 else _NO_LIMIT
     inds: Tensor = _nms(boxes, scores, labels, iou_threshold, least, most, offset, 0, 0.5)[0]
     return inds
 
@@ -259,7 +262,7 @@ def soft_nms(
         (k,), int64, their indices, from the highest score to the lowest.
     """
     number = _method("soft_nms", method)
-    _check_numbers("soft_nms", offset, sigma)
+    _check_numbers("soft_nms", offset, sigma, min_score)
     boxes, scores, is_numpy = _as_tensors(boxes, scores)
     boxes, scores = boxes.detach(), scores.detach()
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
@@ -355,7 +358,7 @@ def _batched_soft(
 ) -> tuple[Tensor, Tensor]:
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
     number = _method("batched_nms", method)
-    _check_numbers("batched_nms", offset, sigma)
+    _check_numbers("batched_nms", offset, sigma, min_score)
     keep, now = _soft(boxes.detach(), scores.detach(), labels, numbers, number)
     if max_num > 0:
         keep, now = keep[:max_num], now[:max_num]
