@@ -16,10 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pymluops._families._stand_in import COORDINATES
+from pymluops.capi import Status
+from pymluops.errors import NotSupportedError
 
 _Array = npt.NDArray[Any]
 _Real = np.float32 | np.float64
 _INT_MAX = 2**31 - 1
+#: Samples of a bin along one axis. Each takes memory, here.
+_MOST_SAMPLES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,20 @@ def _candidates(start: _Real, bin_size: _Real, grid: int, extent: int) -> _Array
     if grid < 1 or not (np.isfinite(start) and np.isfinite(bin_size)):
         return np.arange(0)
     if bin_size == 0:
-        return np.arange(grid)
+        return _numbers(0, grid)
     slack = 2 + 1e-5 * (abs(float(start)) + abs(float(bin_size)))
     ends = [(edge - float(start)) * grid / float(bin_size) for edge in (-1 - slack, extent + slack)]
     first, last = (int(min(max(end, 0), grid)) for end in (min(ends) - 2, max(ends) + 2))
+    return _numbers(first, last)
+
+
+def _numbers(first: int, last: int) -> _Array:
+    if last - first > _MOST_SAMPLES:
+        problem = (
+            f"a bin has {last - first} samples in a row, expected at most {_MOST_SAMPLES} in "
+            "float64; use float32"
+        )
+        raise NotSupportedError(Status.NOT_SUPPORTED, "", problem)
     return np.arange(first, last)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -252,9 +253,12 @@ def _is_nhwc(tensor: Tensor) -> bool:
 
 def pair(op: str, name: str, value: object) -> tuple[int, int]:
     """Return (value, value) for a number, and two numbers as they are."""
+    if isinstance(value, np.integer):
+        value = int(value)
     if isinstance(value, int):
         return value, value
     if isinstance(value, (tuple, list)) and len(value) == 2:
-        return value[0], value[1]
+        first, second = (int(n) if isinstance(n, np.integer) else n for n in value)
+        return first, second
     message = f"{op}: {name} is {value!r}, expected an int or a pair of ints"
     raise ValueError(message)

@@ -161,3 +161,18 @@ def test_a_subnormal_scale_where_torch_flushes() -> None:
         torch.set_flush_denormal(False)
     assert expected.item() == pytest.approx(2.75, abs=1e-5)
     assert np.array_equal(found, expected)
+
+
+def test_numbers_of_numpy() -> None:
+    expected = ours.roi_align(EXAMPLE, BOXES, 2)
+    assert torch.equal(ours.roi_align(EXAMPLE, BOXES, np.int64(2)), expected)
+    assert torch.equal(ours.roi_align(EXAMPLE, BOXES, (np.int32(2), 2)), expected)
+
+
+def test_more_samples_than_float64_takes() -> None:
+    """Only float64 keeps every sample that lies on the map."""
+    rois = torch.tensor([[0.0, 0, 0, 4, 4]], dtype=torch.float64)
+    with pytest.raises(pymluops.NotSupportedError, match="samples in a row"):
+        ours.roi_align(EXAMPLE.double(), rois, 1, 1.0, 2**31 - 1)
+    rois[:, 3:] = 5e9
+    assert ours.roi_align(EXAMPLE.double(), rois, 1, 1.0, 2**30).isfinite().all()
