@@ -51,7 +51,7 @@ def as_input(
     array = value if type(value) is np.ndarray else _as_array(function, name, value, dtypes)
     dtype = array.dtype
     if dtype not in dtypes:
-        native = dtype.newbyteorder("=") if dtype.kind in "fi" else dtype
+        native = dtype.newbyteorder("=") if dtype.kind in "fiu" else dtype
         if native in dtypes:
             dtype = native
         elif dtypes is INT32 and native == _INT64:

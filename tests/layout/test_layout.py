@@ -210,6 +210,16 @@ def test_nothing_to_move(shape):
     assert pymluops.to_nchw(np.empty((n, h, w, c), np.float32)).shape == shape
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_other_byte_orders_are_copied_first(dtype):
+    x = np.arange(24).astype(dtype).reshape(1, 2, 3, 4)
+    swapped = x.astype(x.dtype.newbyteorder())
+    nhwc = pymluops.to_nhwc(swapped)
+    assert nhwc.dtype == x.dtype
+    assert np.array_equal(nhwc, x.transpose(0, 2, 3, 1))
+    assert np.array_equal(pymluops.to_nchw(nhwc.astype(swapped.dtype)), x)
+
+
 def test_other_strides_are_copied_first():
     x = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
     turned = x.transpose(3, 1, 2, 0)
