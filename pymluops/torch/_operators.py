@@ -10,6 +10,7 @@ there, plain tensors go to the kernel at once: to ask the dispatcher again takes
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,11 +20,8 @@ from torch.autograd import Function, forward_ad
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_NUMBERS = {
-    "int": ((int, torch.SymInt), "an int"),
-    "float": ((int, float, torch.SymInt, torch.SymFloat), "a number"),
-    "bool": ((bool,), "a bool"),
-}
+_INTS = range(-(2**63), 2**63)  # what the dispatcher takes
+_REALS = {"float": "a number", "bool": "a bool"}
 #: The keys of a call whose tensors are all plain, with no mode of torch's active.
 _PLAIN = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).add(torch._C.DispatchKey.AutogradCPU)
 _library = torch.library.Library("pymluops", "DEF")
@@ -71,7 +69,7 @@ def _checked(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         try:
             return op(*args)
-        except RuntimeError:
+        except (RuntimeError, AttributeError):  # a kernel gets None where a tensor is missing
             _check_types(name, args)
             raise
 
@@ -84,10 +82,28 @@ def _check_types(name: str, args: tuple[Any, ...]) -> None:
         kind = str(argument.type)
         if kind == "Tensor" or (kind == "Optional[Tensor]" and given is not None):
             check_tensor(name, argument.name, given)
-        wanted, text = _NUMBERS.get(kind, (object, ""))
-        if not isinstance(given, wanted):
-            message = f"{name}: {argument.name} is {given!r}, expected {text}"
+        elif kind == "int":
+            _check_int(name, argument.name, given)
+        elif kind == "List[int]":
+            for each in given:
+                _check_int(name, argument.name, each)
+        elif kind in _REALS and not hasattr(given, "__float__") and (kind, given) != ("bool", None):
+            message = f"{name}: {argument.name} is {given!r}, expected {_REALS[kind]}"
             raise TypeError(message)
+
+
+def _check_int(op: str, name: str, given: Any) -> None:
+    """Raise for what the dispatcher takes for no int. It takes NumPy's and those in tensors."""
+    if isinstance(given, torch.SymInt):
+        return
+    try:
+        number = operator.index(given)
+    except TypeError:
+        message = f"{op}: {name} is {given!r}, expected an int"
+        raise TypeError(message) from None
+    if number not in _INTS:
+        message = f"{op}: {name} is {number}, expected an int of 64 bits"
+        raise ValueError(message)
 
 
 def check_tensor(op: str, name: str, given: object) -> None:
@@ -179,6 +195,7 @@ def _refuse_other_devices(name: str) -> Callable[..., Any]:
 
     def kernel(*args: Any) -> Any:
         _check_devices(name, args)
+        _check_types(name, args)
         message = f"{name}: expected plain tensors on the CPU; call dequantize() on quantized ones"
         raise ValueError(message)
 

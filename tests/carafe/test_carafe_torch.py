@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -198,3 +199,12 @@ def test_numbers_of_another_kind_are_refused_by_name() -> None:
     features, masks = torch.zeros(1, 4, 3, 3), torch.zeros(1, 9, 6, 6)
     with pytest.raises(TypeError, match=r"carafe: .* is 3\.5, expected an int"):
         ours.carafe(features, masks, 3.5, 1, 2)
+    with pytest.raises(ValueError, match=f"kernel_size is {2**63}, expected an int of 64 bits"):
+        ours.carafe(features, masks, 2**63, 1, 2)
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.uint8, torch.tensor])
+def test_numbers_of_other_libraries_do_not_hide_an_error(number: Callable[[int], int]) -> None:
+    features, masks = torch.zeros(1, 4, 3, 3), torch.zeros(1, 47 * 47, 6, 6)
+    with pytest.raises(NotImplementedError, match="kernel_size is 47, expected at most 45"):
+        ours.carafe(features, masks, number(47), 1, 2)

@@ -143,6 +143,11 @@ def test_other_refusals() -> None:
     boxes, scores = given()
     with pytest.raises(ValueError, match="soft_nms: method is 'hard', expected one of naive, "):
         ours.soft_nms(boxes, scores, method="hard")
+    for wrong, kind in ((boxes.tolist(), "list"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f"soft_nms: boxes is a {kind}, expected a Tensor"):
+            ours.soft_nms(wrong, scores)
+        with pytest.raises(TypeError, match=f"batched_nms: scores is a {kind}, expected a Tensor"):
+            ours.batched_nms(boxes, wrong, scores.long(), {"type": "soft_nms"})
     with pytest.raises(ValueError, match="soft_nms: sigma is nan, expected 0 or more"):
         ours.soft_nms(boxes, scores, sigma=np.nan)
     with pytest.raises(ValueError, match="soft_nms: min_score is nan, expected a number"):

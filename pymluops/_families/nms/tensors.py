@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pymluops._families.nms import native
-from pymluops.torch._operators import define
+from pymluops.torch._operators import check_tensor, define
 from pymluops.torch._tensors import (
     Spec,
     check_dims,
@@ -187,6 +187,12 @@ def _as_tensors(boxes: Any, scores: Any) -> tuple[Tensor, Tensor, bool]:
     return boxes, scores, is_numpy
 
 
+def _detached(op: str, boxes: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    check_tensor(op, "boxes", boxes)
+    check_tensor(op, "scores", scores)
+    return boxes.detach(), scores.detach()
+
+
 # ------------------------------------------------------------------------------ what users call
 
 
@@ -264,7 +270,7 @@ def soft_nms(
     number = _method("soft_nms", method)
     _check_numbers("soft_nms", offset, sigma, min_score)
     boxes, scores, is_numpy = _as_tensors(boxes, scores)
-    boxes, scores = boxes.detach(), scores.detach()
+    boxes, scores = _detached("soft_nms", boxes, scores)
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
     inds, now = _soft(boxes, scores, None, numbers, number)
     dets = torch.cat((boxes[inds], now[:, None].to(boxes.dtype)), 1)
@@ -359,7 +365,7 @@ def _batched_soft(
     numbers = (float(iou_threshold), float(sigma), float(min_score), int(offset))
     number = _method("batched_nms", method)
     _check_numbers("batched_nms", offset, sigma, min_score)
-    keep, now = _soft(boxes.detach(), scores.detach(), labels, numbers, number)
+    keep, now = _soft(*_detached("batched_nms", boxes, scores), labels, numbers, number)
     if max_num > 0:
         keep, now = keep[:max_num], now[:max_num]
     return torch.cat((boxes[keep], now[:, None].to(boxes.dtype)), -1), keep
