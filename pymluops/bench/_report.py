@@ -168,6 +168,6 @@ def advice(missing: list[str]) -> str:
     """Say how to get what is not installed."""
     names = " and ".join(missing)
     return (
-        f"\n{names} not installed, so there is no comparison with them. "
+        f"\n{names} not installed, so there is no comparison. "
         f"To install: {sys.executable} -m pip install {' '.join(missing)}"
     )

@@ -218,6 +218,7 @@ def test_soft_nms_is_that_of_mmcv(method: str) -> None:
 def test_what_differs_from_mmcv() -> None:
     boxes = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
     assert ours.nms(boxes, torch.tensor([0.5, 0.25, np.nan]), 0.5)[1].tolist() == [0]
+    assert ours.nms(boxes, torch.tensor([-np.inf, -1, np.nan]), 0.5)[1].tolist() == [1]
     assert ours.soft_nms(boxes, torch.full((3,), 1e-4))[1].tolist() == []
 
 

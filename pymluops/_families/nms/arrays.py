@@ -79,8 +79,8 @@ def nms(
     boxes : array_like, [n, 4], float16 or float32
         (x1, y1, x2, y2) for each box; the corners may be in any order.
     scores : array_like, [n], the dtype of `boxes`, or float16 with float32 boxes
-        Of boxes with equal scores, the one with the lower index comes first. A box with a NaN score
-        is never selected.
+        Of boxes with equal scores, the one with the lower index comes first. A box whose score is
+        NaN or minus infinity is never selected.
     iou_threshold : float
         Hard: boxes with a larger IoU are removed. Linear: boxes with at least this IoU get a lower
         score. Gaussian: not used.
