@@ -205,6 +205,13 @@ class Arguments:
         pixels = math.prod(array.shape[0 if self._single else 1 : -1])
         return self._input(name, array, (images, pixels, array.shape[-1]), dtype)
 
+    def check_pixels(self, boxes: Tensor, size: tuple[int, ...]) -> None:
+        """Refuse boxes [N, H, W, 4] of another map: C sees only how many they are."""
+        given = boxes.array.shape
+        if len(given) == (3 if self._single else 4) and given[-3:-1] != size:
+            expected = (*given[:-3], *size, 4)
+            self.refuse(boxes.name, f"shape {given} given, expected {expected} as the map")
+
     def _ndims(self, ndim: int) -> tuple[int, ...]:
         if self._single is None:
             return ndim, ndim - 1

@@ -94,10 +94,15 @@ def _check_fit(function: str, name: str, array: Array, fits: Array, dtype: np.dt
         raise bad_value(function, name, f"{number} given, which does not fit {dtype}")
 
 
-def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
+def refuse_masked(function: str, name: str, value: object) -> None:
+    """Refuse a masked array, whose mask would be ignored."""
     if isinstance(value, np.ma.MaskedArray):
         problem = "masked array (numpy.ma) given, expected an array; fill it with .filled() first"
         raise bad_type(function, name, problem)
+
+
+def _as_array(function: str, name: str, value: ArrayLike, dtypes: Dtypes) -> Array:
+    refuse_masked(function, name, value)
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     if isinstance(value, list | tuple):

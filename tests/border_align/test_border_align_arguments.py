@@ -6,6 +6,7 @@ import pytest
 from python_calls import CALLS, same
 
 import pymluops
+from pymluops import BadParamError
 
 
 @pytest.mark.parametrize("name", ["border_align_forward", "border_align_backward"])
@@ -19,6 +20,20 @@ def test_boxes_for_each_pixel_of_a_map(name):
     expected = call.results(**{key: value[:1] for key, value in call.arrays.items()})
     assert same(call.results(**single), tuple(result[0] for result in expected))
     assert first != "boxes"
+
+
+@pytest.mark.parametrize("name", ["border_align_forward", "border_align_backward"])
+def test_boxes_of_a_map_of_another_shape(name):
+    call = CALLS[name]
+    boxes = call.arrays["boxes"].reshape(2, 3, 2, 4)  # the map has two rows of three pixels
+    text = r"boxes: shape \(2, 3, 2, 4\) given, expected \(2, 2, 3, 4\) as the map"
+    with pytest.raises(BadParamError, match=text):
+        call(boxes=boxes)
+    single = {key: value[0] for key, value in call.arrays.items()} | {"boxes": boxes[0]}
+    with pytest.raises(
+        BadParamError, match=r"boxes: shape \(3, 2, 4\) given, expected \(2, 3, 4\)"
+    ):
+        call(**single)
 
 
 def test_coordinates_that_half_cannot_hold():

@@ -139,6 +139,13 @@ def test_masks_that_do_not_fit(mask):
         im2col.function(feature[:0], mask[None][:0], kernel_size=1)
     with pytest.raises(BadTypeError, match="mask_w_idx: None given, expected an array; only a"):
         im2col.function(feature, np.array([0, 1]), kernel_size=1)
+    with pytest.raises(BadTypeError, match="mask_h_idx: list given that is no array"):
+        im2col.function(feature, [[True], [True, False]], kernel_size=1)
+    masked = np.ma.array(mask, mask=mask)
+    with pytest.raises(BadTypeError, match=r"mask_h_idx: masked array .* fill it with"):
+        im2col.function(feature, masked, kernel_size=1)
+    with pytest.raises(BadTypeError, match=r"mask_h_idx: masked array .* fill it with"):
+        col2im.function(col, masked)
 
 
 def test_names_of_modules_still_work():

@@ -73,6 +73,7 @@ def border_align_forward(
     call = Call("mluOpBorderAlignForward", handle, Layout.NHWC)
     x = call.input("input", input, batch=True)
     corners = call.boxes("boxes", boxes)
+    call.check_pixels(corners, x.shape[1:3])
     steps = call.integer("pool_size", pool_size)
     out_output, out_argmax = call.several(("output", "argmax_idx"), out)
     # Even where the map has no four channels: the library is to name the map, not the result.
@@ -146,6 +147,7 @@ def border_align_backward(
     argmax = call.input("argmax_idx", argmax_idx, dtypes=INT32, batch=True)
     steps = call.integer("pool_size", pool_size)
     size = call.extent("height", height), call.extent("width", width)
+    call.check_pixels(corners, size)
     shape = (dy.shape[0], *size, 4 * dy.shape[3])
     dx = call.output("out", out, shape, dy.dtype, batch=True)
     call.run(dy, corners, argmax, steps, dx)

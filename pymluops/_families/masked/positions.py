@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pymluops._tensor import Array, ArrayLike
+from pymluops._tensor import Array, ArrayLike, refuse_masked
 from pymluops.errors import bad_type, bad_value
 
 #: Of maps with at most so many pixels, their rows and columns are kept.
@@ -20,7 +20,12 @@ def as_mask(function: str, mask_h_idx: Any, mask_w_idx: Any) -> Array | None:
     """Return the boolean mask, [H, W] or [N, H, W], if that is what was given."""
     if mask_w_idx is not None or isinstance(mask_h_idx, tuple):
         return None
-    mask = np.asarray(mask_h_idx)
+    refuse_masked(function, "mask_h_idx", mask_h_idx)
+    try:
+        mask = np.asarray(mask_h_idx)
+    except Exception as error:  # rows of different lengths, or what another library raises
+        problem = f"{type(mask_h_idx).__name__} given that is no array"
+        raise bad_type(function, "mask_h_idx", problem) from error
     if mask.dtype != bool:
         problem = "None given, expected an array; only a boolean mask comes alone, as mask_h_idx"
         raise bad_type(function, "mask_w_idx", problem)
