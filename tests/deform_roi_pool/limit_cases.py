@@ -21,7 +21,8 @@ def large(rng):
     yield forward, Axis({"rois": R, "offset": R}, (R,))
     arrays["grad_output"] = rng.standard_normal((5, 3, 3, 256), np.float32)
     backward = Example("deform_roi_pool_backward", arrays, numbers)
-    yield backward, Axis({"input": N}, (N, None), numbers="rois")
+    # The blocks over which an offset's gradient is summed depend on the size of the batch.
+    yield backward, Axis({"input": N}, (N, None), exact=False, numbers="rois")
 
 
 #: Regions beyond the map, with bins that offsets move onto it; and upside down at its rim.

@@ -265,6 +265,8 @@ static void prefetches_of_forbidden_memory(void) {
   mluop_prefetch(room.end);
   mluop_prefetch(room.begin - 1);
   mluop_prefetch(NULL);
+  mluop_prefetch_bytes(room.begin, -100, 200);
+  mluop_prefetch_bytes(NULL, -64, 100);
   mluop_prefetch_write(room.end);
   mluop_prefetch_write(room.begin - 1);
   mluop_prefetch_write(NULL);
