@@ -265,7 +265,8 @@ def soft_nms(
     dets : Tensor
         (k, 5), the selected boxes and their scores at selection, without gradients.
     inds : Tensor
-        (k,), int64, their indices, from the highest score to the lowest.
+        (k,), int64, their indices in the order of selection: from the highest score to the lowest,
+        if none is negative.
     """
     number = _method("soft_nms", method)
     _check_numbers("soft_nms", offset, sigma, min_score)
