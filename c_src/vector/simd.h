@@ -87,75 +87,75 @@ MLUOP_INLINE int64_t mluop_opaque(int64_t number) {
   return number;
 }
 
-MLUOP_INLINE float* mluop_opaque_pointer(const float* address) {
+MLUOP_INLINE float *mluop_opaque_pointer(const float *address) {
   __asm__("" : "+r"(address));
-  return (float*)address;
+  return (float *)address;
 }
 
 /* Lets the compiler load what it has loaded before, instead of holding it in a register. */
 MLUOP_INLINE void mluop_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
 
-MLUOP_INLINE void mluop_prefetch(const void* address) { __builtin_prefetch(address, 0, 3); }
+MLUOP_INLINE void mluop_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
 
 /* The lines of so many bytes, which are `ahead` bytes after `base`, wherever that is. */
-MLUOP_INLINE void mluop_prefetch_bytes(const void* base, int64_t ahead, int64_t bytes) {
+MLUOP_INLINE void mluop_prefetch_bytes(const void *base, int64_t ahead, int64_t bytes) {
   const uintptr_t from = (uintptr_t)base + (uintptr_t)ahead;
-  for (int64_t i = 0; i < bytes; i += 64) mluop_prefetch((const void*)(from + (uintptr_t)i));
+  for (int64_t i = 0; i < bytes; i += 64) mluop_prefetch((const void *)(from + (uintptr_t)i));
 }
 
 /* For writing. x86-64 CPUs that do not have the instruction take it for none. */
-MLUOP_INLINE void mluop_prefetch_write(const void* address) {
+MLUOP_INLINE void mluop_prefetch_write(const void *address) {
 #if defined(__x86_64__)
-  __asm__ volatile("prefetchw %0" : : "m"(*(const char*)address));
+  __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
 #else
   __builtin_prefetch(address, 1, 3);
 #endif
 }
 
 /* Element `i` and its VL - 1 successors of a half or float tensor, as floats. */
-MLUOP_INLINE vf vf_load_as(const void* base, int64_t i, int is_half) {
-  return is_half ? vf_load_half((const uint16_t*)base + i) : vf_load((const float*)base + i);
+MLUOP_INLINE vf vf_load_as(const void *base, int64_t i, int is_half) {
+  return is_half ? vf_load_half((const uint16_t *)base + i) : vf_load((const float *)base + i);
 }
 
-MLUOP_INLINE vf vf_load_part_as(const void* base, int64_t i, int64_t n, int is_half) {
-  return is_half ? vf_load_half_part((const uint16_t*)base + i, n)
-                 : vf_load_part((const float*)base + i, n);
+MLUOP_INLINE vf vf_load_part_as(const void *base, int64_t i, int64_t n, int is_half) {
+  return is_half ? vf_load_half_part((const uint16_t *)base + i, n)
+                 : vf_load_part((const float *)base + i, n);
 }
 
-MLUOP_INLINE vf vf_load_split_as(int64_t n, const void* a, const void* b, int64_t i, int is_half) {
-  return is_half ? vf_load_split_half(n, (const uint16_t*)a + i, (const uint16_t*)b + i)
-                 : vf_load_split(n, (const float*)a + i, (const float*)b + i);
+MLUOP_INLINE vf vf_load_split_as(int64_t n, const void *a, const void *b, int64_t i, int is_half) {
+  return is_half ? vf_load_split_half(n, (const uint16_t *)a + i, (const uint16_t *)b + i)
+                 : vf_load_split(n, (const float *)a + i, (const float *)b + i);
 }
 
-MLUOP_INLINE void vf_store_as(void* base, int64_t i, vf v, int is_half) {
+MLUOP_INLINE void vf_store_as(void *base, int64_t i, vf v, int is_half) {
   if (is_half) {
-    vf_store_half((uint16_t*)base + i, v);
+    vf_store_half((uint16_t *)base + i, v);
   } else {
-    vf_store((float*)base + i, v);
+    vf_store((float *)base + i, v);
   }
 }
 
-MLUOP_INLINE void vf_store_part_as(void* base, int64_t i, vf v, int64_t n, int is_half) {
+MLUOP_INLINE void vf_store_part_as(void *base, int64_t i, vf v, int64_t n, int is_half) {
   if (is_half) {
-    vf_store_half_part((uint16_t*)base + i, v, n);
+    vf_store_half_part((uint16_t *)base + i, v, n);
   } else {
-    vf_store_part((float*)base + i, v, n);
+    vf_store_part((float *)base + i, v, n);
   }
 }
 
-MLUOP_INLINE const void* mluop_at(const void* base, int64_t i, int is_half) {
-  return (const char*)base + i * (is_half ? 2 : 4);
+MLUOP_INLINE const void *mluop_at(const void *base, int64_t i, int is_half) {
+  return (const char *)base + i * (is_half ? 2 : 4);
 }
 
-MLUOP_INLINE float mluop_load_as(const void* base, int64_t i, int is_half) {
-  return is_half ? mluop_half_to_float(((const uint16_t*)base)[i]) : ((const float*)base)[i];
+MLUOP_INLINE float mluop_load_as(const void *base, int64_t i, int is_half) {
+  return is_half ? mluop_half_to_float(((const uint16_t *)base)[i]) : ((const float *)base)[i];
 }
 
-MLUOP_INLINE void mluop_store_as(void* base, int64_t i, float value, int is_half) {
+MLUOP_INLINE void mluop_store_as(void *base, int64_t i, float value, int is_half) {
   if (is_half) {
-    ((uint16_t*)base)[i] = mluop_float_to_half(value);
+    ((uint16_t *)base)[i] = mluop_float_to_half(value);
   } else {
-    ((float*)base)[i] = value;
+    ((float *)base)[i] = value;
   }
 }
 

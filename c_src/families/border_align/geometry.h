@@ -9,7 +9,7 @@
 /* One block of the channels of a list, and the map as its borders see it: `lines` across them,
    `places` along them. Steps are in elements of the map. */
 struct border_list {
-  const struct border_align_args* a;
+  const struct border_align_args *a;
   int64_t n;
   int b;
   int vertical; /* lines are columns */
@@ -20,7 +20,7 @@ struct border_list {
   struct border_align_order order;
 };
 
-static inline struct border_list border_list_of(const struct border_align_args* a, int64_t index,
+static inline struct border_list border_list_of(const struct border_align_args *a, int64_t index,
                                                 int64_t block) {
   const int64_t pixel = 4 * a->shape.C, row = a->shape.W * pixel;
   struct border_list list = {.a = a, .n = index / 4, .b = (int)(index % 4)};
@@ -38,7 +38,7 @@ static inline struct border_list border_list_of(const struct border_align_args* 
 }
 
 /* Where the block of channels of box k starts in [N,K,4,C]. */
-static inline int64_t border_row(const struct border_list* list, int64_t k) {
+static inline int64_t border_row(const struct border_list *list, int64_t k) {
   return ((list->n * list->a->shape.K + k) * 4 + list->b) * list->a->shape.C + list->channel;
 }
 
@@ -48,8 +48,8 @@ struct border {
   float across, start, stride;
 };
 
-static inline struct border border_of(const struct border_list* list, int64_t k) {
-  const struct border_align_args* a = list->a;
+static inline struct border border_of(const struct border_list *list, int64_t k) {
+  const struct border_align_args *a = list->a;
   const int64_t box = (list->n * a->shape.K + k) * 4;
   const int along = list->vertical ? 1 : 0, far = list->b >= 2 ? 2 : 0;
   const float low = mluop_load_as(a->shape.boxes, box + along, a->shape.is_half);
@@ -62,7 +62,7 @@ static inline struct border border_of(const struct border_list* list, int64_t k)
 /* Rows of borders in the order of a plan are too far apart for the CPU to see them coming. Lines
    that are about to be written are fetched too. (Always inline: compilers drop calls of functions
    that do nothing but prefetch.) */
-MLUOP_INLINE void prefetch_elements(const void* base, int64_t first, int64_t count, int is_half) {
+MLUOP_INLINE void prefetch_elements(const void *base, int64_t first, int64_t count, int is_half) {
   const int64_t size = is_half ? 2 : 4;
   mluop_prefetch_bytes(base, first * size, count * size);
 }

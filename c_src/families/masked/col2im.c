@@ -21,12 +21,12 @@ struct map_block {
   enum block_kind kind;
   int64_t begin, elements;
   int64_t first, columns; /* of col */
-  const int32_t* places;  /* of the columns */
+  const int32_t *places;  /* of the columns */
   struct map_vector vectors[BLOCK_VECTORS];
 };
 
 /* The first column in [low, M) whose position is `at` or later, or M. */
-static int64_t find_column(const struct masked_args* a, int64_t at, int64_t low) {
+static int64_t find_column(const struct masked_args *a, int64_t at, int64_t low) {
   int64_t high = a->M;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -39,9 +39,9 @@ static int64_t find_column(const struct masked_args* a, int64_t at, int64_t low)
   return low;
 }
 
-static void describe_vectors(struct map_block* c, int64_t full) {
+static void describe_vectors(struct map_block *c, int64_t full) {
   int64_t rank = 0; /* the first column of the block that is not before the vector */
-  struct map_vector* b = c->vectors;
+  struct map_vector *b = c->vectors;
   for (int64_t end = full; end < c->elements + full; end += full, b++) {
     b->keep = 0;
     b->pick.first = c->first + rank;
@@ -59,7 +59,7 @@ static void describe_vectors(struct map_block* c, int64_t full) {
    and making vectors takes longer than stores. */
 enum { FEW_CHANNELS = 4, SPARSE = 12 };
 
-static enum block_kind kind_of(const struct masked_args* a, const struct map_block* c,
+static enum block_kind kind_of(const struct masked_args *a, const struct map_block *c,
                                int64_t channels) {
   if (!a->plan.sorted) return BLOCK_SCATTER;
   if (c->columns == c->elements) return BLOCK_FULL;
@@ -67,7 +67,7 @@ static enum block_kind kind_of(const struct masked_args* a, const struct map_blo
   return PICK_SHUFFLES && many ? BLOCK_PICKS : BLOCK_SCATTER;
 }
 
-static void describe_block(const struct masked_args* a, struct map_block* c, int64_t number,
+static void describe_block(const struct masked_args *a, struct map_block *c, int64_t number,
                            int64_t channels) {
   const int64_t end = block_begin(a, number + 1);
   c->begin = block_begin(a, number);
@@ -80,7 +80,7 @@ static void describe_block(const struct masked_args* a, struct map_block* c, int
 }
 
 /* `left`: elements of col from the row on. */
-MLUOP_INLINE void make_vector(const struct map_vector* b, const char* row, int64_t left, char* to,
+MLUOP_INLINE void make_vector(const struct map_vector *b, const char *row, int64_t left, char *to,
                               int64_t size) {
   if (b->keep == 0) {
     memset(to, 0, PICK_BYTES);
@@ -91,10 +91,10 @@ MLUOP_INLINE void make_vector(const struct map_vector* b, const char* row, int64
   }
 }
 
-MLUOP_INLINE void make_vectors(const struct map_block* c, const char* row, int64_t left, char* to,
+MLUOP_INLINE void make_vectors(const struct map_block *c, const char *row, int64_t left, char *to,
                                int64_t size) {
-  const struct map_vector* b = c->vectors;
-  const char* const end = to + c->elements * size;
+  const struct map_vector *b = c->vectors;
+  const char *const end = to + c->elements * size;
   for (; to + PICK_BYTES <= end; to += PICK_BYTES) make_vector(b++, row, left, to, size);
   if (to == end) return;
   char rest[PICK_BYTES];
@@ -103,21 +103,21 @@ MLUOP_INLINE void make_vectors(const struct map_block* c, const char* row, int64
 }
 
 /* `begin`: the place of the first element of `to`. (An address before that would be none in C.) */
-MLUOP_INLINE void scatter(char* to, int64_t begin, const char* from, const int32_t* places,
+MLUOP_INLINE void scatter(char *to, int64_t begin, const char *from, const int32_t *places,
                           int64_t count, int64_t size) {
   const uintptr_t origin = (uintptr_t)to - (uintptr_t)(begin * size);
   for (int64_t k = 0; k < count; k++) {
-    memcpy((void*)(origin + (uintptr_t)(places[k] * size)), from + k * size, (size_t)size);
+    memcpy((void *)(origin + (uintptr_t)(places[k] * size)), from + k * size, (size_t)size);
   }
 }
 
-MLUOP_INLINE void move_block(const struct masked_args* a, const struct map_block* c,
+MLUOP_INLINE void move_block(const struct masked_args *a, const struct map_block *c,
                              int64_t channel, int64_t size) {
   char buffer[BLOCK_VECTORS * PICK_BYTES];
   const int64_t bytes = c->elements * size;
-  const char *row = (const char*)a->source + channel * a->M * size, *from = row + c->first * size;
-  char* out = (char*)a->target + (channel * a->plan.row + c->begin) * size;
-  char* to = a->plan.stream ? buffer : out;
+  const char *row = (const char *)a->source + channel * a->M * size, *from = row + c->first * size;
+  char *out = (char *)a->target + (channel * a->plan.row + c->begin) * size;
+  char *to = a->plan.stream ? buffer : out;
   if (c->kind == BLOCK_PICKS) {
     make_vectors(c, row, (a->C - channel) * a->M, to, size);
   } else if (c->kind == BLOCK_SCATTER) {
@@ -131,7 +131,7 @@ MLUOP_INLINE void move_block(const struct masked_args* a, const struct map_block
   stream_bytes(out, c->kind == BLOCK_FULL ? from : buffer, bytes);
 }
 
-static void do_block(const struct masked_args* a, int64_t number, int64_t begin, int64_t end) {
+static void do_block(const struct masked_args *a, int64_t number, int64_t begin, int64_t end) {
   struct map_block block;
   describe_block(a, &block, number, end - begin);
   for (int64_t channel = begin; channel < end; channel++) {
@@ -143,18 +143,18 @@ static void do_block(const struct masked_args* a, int64_t number, int64_t begin,
   }
 }
 
-void MLUOP_VARIANT(masked_col2im_forward)(const void* vargs, int64_t begin, int64_t end,
-                                          void* scratch) {
+void MLUOP_VARIANT(masked_col2im_forward)(const void *vargs, int64_t begin, int64_t end,
+                                          void *scratch) {
   (void)scratch;
   do_blocks(vargs, begin, end, do_block);
 }
 
-void MLUOP_VARIANT(masked_col2im_locate)(const void* vargs, int64_t begin, int64_t end,
-                                         void* scratch) {
+void MLUOP_VARIANT(masked_col2im_locate)(const void *vargs, int64_t begin, int64_t end,
+                                         void *scratch) {
   (void)scratch;
-  const struct masked_args* a = vargs;
+  const struct masked_args *a = vargs;
   const int32_t *h = a->mask_h_idx, *w = a->mask_w_idx;
-  int32_t* restrict places = a->plan.places;
+  int32_t *restrict places = a->plan.places;
   const uint32_t W = (uint32_t)a->W, last_h = (uint32_t)(a->H - 1), last_w = W - 1;
   uint32_t out = 0, unordered = 0;
   for (int64_t m = begin; m < end; m++) {

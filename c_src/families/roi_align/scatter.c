@@ -27,8 +27,8 @@ struct scatter_point {
 };
 
 /* The point of element `at`; false if it adds nothing. */
-MLUOP_INLINE int point_at(const struct roi_align_args* args, int64_t at, int is_half,
-                          struct scatter_point* point) {
+MLUOP_INLINE int point_at(const struct roi_align_args *args, int64_t at, int is_half,
+                          struct scatter_point *point) {
   const float y = mluop_load_as(args->given_argmax_y, at, is_half);
   const float x = mluop_load_as(args->given_argmax_x, at, is_half);
   return y != -1.0f && mluop_axis_at(y, args->pool.shape.H, &point->row) &&
@@ -52,9 +52,9 @@ MLUOP_INLINE vf onto(vf v, int64_t extent) {
   return vf_select(vf_greater(some, last), last, some);
 }
 
-MLUOP_INLINE struct points points_at(const struct roi_align_args* args, int64_t at, int64_t part,
+MLUOP_INLINE struct points points_at(const struct roi_align_args *args, int64_t at, int64_t part,
                                      int is_half) {
-  const struct roi_pool_shape* shape = &args->pool.shape;
+  const struct roi_pool_shape *shape = &args->pool.shape;
   const vf y = load_channels(args->given_argmax_y, at, part, is_half);
   const vf x = load_channels(args->given_argmax_x, at, part, is_half);
   vf flag = vf_select(vf_nonzero(y - vf_set(-1.0f)), vf_set(1.0f), vf_set(0.0f));
@@ -65,7 +65,7 @@ MLUOP_INLINE struct points points_at(const struct roi_align_args* args, int64_t 
 
 /* ----------------------------------------------------------------------------------- reach */
 
-MLUOP_INLINE void widen(struct roi_pool_box* box, const struct scatter_point* point) {
+MLUOP_INLINE void widen(struct roi_pool_box *box, const struct scatter_point *point) {
   if (point->row.low < box->top) box->top = (int32_t)point->row.low;
   if (point->row.high >= box->bottom) box->bottom = (int32_t)point->row.high + 1;
   if (point->col.low < box->left) box->left = (int32_t)point->col.low;
@@ -81,9 +81,9 @@ MLUOP_INLINE float largest_lane(vf v) {
 
 /* Of the rows of its image. Vectors find the outermost points, the first ones as the last ones with
    the other sign; the last vector may overlap the one before it. */
-MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args* args, int64_t bin,
+MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args *args, int64_t bin,
                                           int is_half) {
-  const struct roi_pool_shape* shape = &args->pool.shape;
+  const struct roi_pool_shape *shape = &args->pool.shape;
   const int64_t at = bin * shape->C;
   struct roi_pool_box box = {INT32_MAX, 0, INT32_MAX, 0};
   if (shape->C < VL) {
@@ -117,12 +117,12 @@ MLUOP_INLINE struct roi_pool_box reach_of(const struct roi_align_args* args, int
 }
 
 /* Item: a bin, in the order of `bins`. The pixels that its points touch. */
-void MLUOP_VARIANT(roi_align_reach)(const void* vargs, int64_t begin, int64_t end, void* scratch) {
+void MLUOP_VARIANT(roi_align_reach)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
-  const struct roi_align_args* args = vargs;
-  const struct roi_pool_args* a = &args->pool;
+  const struct roi_align_args *args = vargs;
+  const struct roi_pool_args *a = &args->pool;
   for (int64_t item = begin; item < end; item++) {
-    const struct roi_pool_bin* bin = &a->memory.bins[item];
+    const struct roi_pool_bin *bin = &a->memory.bins[item];
     struct roi_pool_box box =
         a->shape.is_half ? reach_of(args, bin->index, 1) : reach_of(args, bin->index, 0);
     if (box.bottom > 0) {
@@ -136,7 +136,7 @@ void MLUOP_VARIANT(roi_align_reach)(const void* vargs, int64_t begin, int64_t en
 
 /* --------------------------------------------------------------------------------- scatter */
 
-MLUOP_INLINE void add_at(struct roi_block* block, int64_t row, int64_t col, int64_t c,
+MLUOP_INLINE void add_at(struct roi_block *block, int64_t row, int64_t col, int64_t c,
                          float value) {
   if (row < block->rows.begin || row >= block->rows.end || col < block->cols.begin ||
       col >= block->cols.end) {
@@ -147,7 +147,7 @@ MLUOP_INLINE void add_at(struct roi_block* block, int64_t row, int64_t col, int6
 }
 
 /* Channels from c on, one by one. */
-MLUOP_INLINE void scatter_channels(const struct roi_align_args* args, struct roi_block* block,
+MLUOP_INLINE void scatter_channels(const struct roi_align_args *args, struct roi_block *block,
                                    int64_t bin, int64_t c, int is_half) {
   const int64_t channels = args->pool.shape.C;
   for (; c < channels; c++) {
@@ -175,11 +175,11 @@ MLUOP_INLINE vf share_of(vf at, int64_t pixel) {
 
 /* Channels that are enough for a vector, to all pixels of a box that is on the block. Their number
    is returned. */
-MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args* args, struct roi_block* block,
+MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args *args, struct roi_block *block,
                                      int64_t bin, struct range rows, struct range cols,
                                      int is_half) {
   const int64_t channels = args->pool.shape.C, stride = block->stride;
-  float* first = block->sums + (rows.begin - block->rows.begin) * block->pitch +
+  float *first = block->sums + (rows.begin - block->rows.begin) * block->pitch +
                  (cols.begin - block->cols.begin) * stride;
   int64_t c = 0;
   for (int64_t part = VL; c + FEW_CHANNELS <= channels; c += part) {
@@ -193,7 +193,7 @@ MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args* args, struct r
       shares[j] = share_of(points.x, cols.begin + j);
     for (int64_t i = 0; i < rows.end - rows.begin; i++) {
       const vf of_row = share_of(points.y, rows.begin + i) * gradient;
-      float* sum = first + i * block->pitch + c;
+      float *sum = first + i * block->pitch + c;
       for (int64_t j = 0; j < cols.end - cols.begin; j++, sum += stride) {
         vf_store(sum, vf_fma(of_row, shares[j], vf_load(sum)));
       }
@@ -203,7 +203,7 @@ MLUOP_INLINE int64_t scatter_vectors(const struct roi_align_args* args, struct r
 }
 
 /* Nothing times infinity is not nothing. */
-MLUOP_INLINE int all_finite(const void* gradients, int64_t at, int64_t count, int is_half) {
+MLUOP_INLINE int all_finite(const void *gradients, int64_t at, int64_t count, int is_half) {
   int finite = 1;
   for (int64_t c = 0; c < count; c++) {
     const float value = mluop_load_as(gradients, at + c, is_half);
@@ -216,10 +216,10 @@ static inline struct range common(struct range a, int64_t begin, int64_t end) {
   return (struct range){a.begin > begin ? a.begin : begin, a.end < end ? a.end : end};
 }
 
-MLUOP_INLINE void scatter_bin(const struct roi_align_args* args, struct roi_block* block,
+MLUOP_INLINE void scatter_bin(const struct roi_align_args *args, struct roi_block *block,
                               int64_t item, int is_half) {
-  const struct roi_pool_args* a = &args->pool;
-  const struct roi_pool_box* box = &a->memory.boxes[item];
+  const struct roi_pool_args *a = &args->pool;
+  const struct roi_pool_box *box = &a->memory.boxes[item];
   const int64_t first = block->image * a->shape.H;
   const struct range rows = common(block->rows, box->top - first, box->bottom - first);
   const struct range cols = common(block->cols, box->left, box->right);
@@ -237,14 +237,14 @@ MLUOP_INLINE void scatter_bin(const struct roi_align_args* args, struct roi_bloc
 /* ----------------------------------------------------------------------------------- blocks */
 
 /* Sums of a block that is added to by many bins: 0, and no pixel of the block is left out. */
-static void start_totals(struct roi_block* block, double* totals) {
+static void start_totals(struct roi_block *block, double *totals) {
   const int64_t rows = block->rows.end - block->rows.begin;
   memset(totals, 0, (size_t)(rows * block->pitch) * sizeof(*totals));
   for (int64_t row = 0; row < rows; row++) touch(block, row);
 }
 
 /* Moves the sums so far into the totals, or, in the end, all of them back. */
-static void sum_up(struct roi_block* block, double* totals, int is_end) {
+static void sum_up(struct roi_block *block, double *totals, int is_end) {
   const int64_t floats = (block->rows.end - block->rows.begin) * block->pitch;
   for (int64_t i = 0; i < floats; i++) {
     totals[i] += (double)block->sums[i];
@@ -252,7 +252,7 @@ static void sum_up(struct roi_block* block, double* totals, int is_end) {
   }
 }
 
-static void prefetch_points(const struct roi_align_args* args, int64_t item) {
+static void prefetch_points(const struct roi_align_args *args, int64_t item) {
   const int64_t bytes = args->pool.shape.C * (args->pool.shape.is_half ? 2 : 4);
   const int64_t at = args->pool.memory.bins[item].index * bytes;
   mluop_prefetch_bytes(args->given_argmax_x, at, mluop_min(bytes, PREFETCH_GRADIENT));
@@ -261,11 +261,11 @@ static void prefetch_points(const struct roi_align_args* args, int64_t item) {
 
 /* Item: a block of grad_input. It belongs to one thread, which adds the bins in their order: the
    sum for an element does not depend on the number of threads. */
-void MLUOP_VARIANT(roi_align_scatter)(const void* vargs, int64_t begin, int64_t end,
-                                      void* scratch) {
-  const struct roi_align_args* args = vargs;
-  const struct roi_pool_args* a = &args->pool;
-  double* totals = (void*)((char*)scratch + a->blocks.buffer_bytes);
+void MLUOP_VARIANT(roi_align_scatter)(const void *vargs, int64_t begin, int64_t end,
+                                      void *scratch) {
+  const struct roi_align_args *args = vargs;
+  const struct roi_pool_args *a = &args->pool;
+  double *totals = (void *)((char *)scratch + a->blocks.buffer_bytes);
   struct roi_block block;
   for (int64_t number = begin; number < end; number++) {
     start_block(a, number, scratch, &block);

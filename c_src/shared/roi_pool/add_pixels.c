@@ -11,7 +11,7 @@ enum { VECTORS = VL == 4 ? 8 : 16 };
 
 /* ---------------------------------------------------------------------------------- groups */
 
-MLUOP_INLINE int has_room(const struct roi_pool_group* group, const struct roi_block* block) {
+MLUOP_INLINE int has_room(const struct roi_pool_group *group, const struct roi_block *block) {
   const int64_t pixels =
       (block->rows.end - block->rows.begin) * (block->cols.end - block->cols.begin);
   return group->bin_count < ROI_POOL_GROUP_BINS && group->tap_count < ROI_POOL_GROUP_TAPS &&
@@ -19,9 +19,9 @@ MLUOP_INLINE int has_room(const struct roi_pool_group* group, const struct roi_b
 }
 
 /* Adds a bin to the group. The taps then have for `at` what they add to the number of a pixel. */
-static inline void take_bin(const struct roi_pool_args* a, struct roi_block* block,
-                            struct roi_pool_group* group, int64_t item) {
-  struct roi_pool_bin_taps* bin = &group->bins[group->bin_count];
+static inline void take_bin(const struct roi_pool_args *a, struct roi_block *block,
+                            struct roi_pool_group *group, int64_t item) {
+  struct roi_pool_bin_taps *bin = &group->bins[group->bin_count];
   bin->row = group->taps + group->tap_count;
   memset(group->slopes[group->bin_count], 0, sizeof(*group->slopes));
   group->bin_count++;
@@ -37,10 +37,10 @@ static inline void take_bin(const struct roi_pool_args* a, struct roi_block* blo
 }
 
 /* A counting sort by pixel; the contributions of a pixel keep the order of their bins. */
-static inline void sort_contributions(const struct roi_pool_args* a, struct roi_pool_group* group) {
+static inline void sort_contributions(const struct roi_pool_args *a, struct roi_pool_group *group) {
   const int64_t pixels = INT64_C(1) << (a->blocks.shift_h + a->blocks.shift_w);
   /* starts[p + 1] is first where the next contribution of pixel p goes, and in the end its end. */
-  uint32_t* starts = group->starts;
+  uint32_t *starts = group->starts;
   memset(starts, 0, (size_t)(pixels + 2) * sizeof(*starts));
   for (int64_t b = 0; b < group->bin_count; b++) {
     const struct roi_pool_tap *row = group->bins[b].row, *col = group->bins[b].col;
@@ -72,11 +72,11 @@ struct channels {
 /* Adds the contributions [begin, end) to a pixel: summed apart, so that the rounding of a sum does
    not grow with the number of bins. A gradient is loaded once for the sum and the slopes; without
    these the map is not read. */
-MLUOP_INLINE void sum_contributions(const struct roi_pool_args* a, struct roi_pool_group* group,
-                                    uint32_t begin, uint32_t end, float* sums, const char* pixel,
+MLUOP_INLINE void sum_contributions(const struct roi_pool_args *a, struct roi_pool_group *group,
+                                    uint32_t begin, uint32_t end, float *sums, const char *pixel,
                                     struct channels channels, int is_half) {
   const int64_t element = is_half ? 2 : 4;
-  const char* gradients = (const char*)a->data.grad_output + channels.first * element;
+  const char *gradients = (const char *)a->data.grad_output + channels.first * element;
   vf sum[VECTORS], value[VECTORS];
   MLUOP_UNROLL
   for (int k = 0; k < channels.count; k++) {
@@ -84,8 +84,8 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args* a, struct roi_po
     if (channels.want_slopes) value[k] = load_channels(pixel, k * VL, channels.part, is_half);
   }
   for (uint32_t i = begin; i < end; i++) {
-    const struct roi_pool_contribution* contribution = &group->contributions[i];
-    const char* gradient = gradients + group->bins[contribution->bin].pooled * element;
+    const struct roi_pool_contribution *contribution = &group->contributions[i];
+    const char *gradient = gradients + group->bins[contribution->bin].pooled * element;
     const vf weight = vf_set(contribution->weight);
     vf dot[2] = {vf_set(0.0f), vf_set(0.0f)};
     MLUOP_UNROLL
@@ -109,20 +109,20 @@ MLUOP_INLINE void sum_contributions(const struct roi_pool_args* a, struct roi_po
 enum { PREFETCH_PIXEL = 1 << 10 };
 
 /* All pixels of the block. */
-MLUOP_INLINE void sum_pixels(const struct roi_pool_args* a, struct roi_block* block,
-                             struct roi_pool_group* group, struct channels channels, int is_half) {
+MLUOP_INLINE void sum_pixels(const struct roi_pool_args *a, struct roi_block *block,
+                             struct roi_pool_group *group, struct channels channels, int is_half) {
   const int64_t rows = block->rows.end - block->rows.begin,
                 cols = block->cols.end - block->cols.begin;
   const int64_t element = is_half ? 2 : 4;
   const int64_t rest = (a->shape.C - channels.first) * element;
   const int64_t bytes = rest < PREFETCH_PIXEL ? rest : PREFETCH_PIXEL;
-  const uint32_t* contributions = group->starts;
+  const uint32_t *contributions = group->starts;
   for (int64_t y = 0; y < rows; y++) {
     for (int64_t x = 0; x < cols; x++, contributions++) {
       if (contributions[0] == contributions[1]) continue;
       const int64_t at = (pixel_of(a, block, y, x) + channels.first) * element;
-      const char* pixel = channels.want_slopes ? (const char*)a->data.input + at : NULL;
-      float* sums = block->sums + y * block->pitch + x * block->stride + channels.first;
+      const char *pixel = channels.want_slopes ? (const char *)a->data.input + at : NULL;
+      float *sums = block->sums + y * block->pitch + x * block->stride + channels.first;
       if (pixel != NULL && y + 1 < rows && contributions[cols] != contributions[cols + 1]) {
         mluop_prefetch_bytes(pixel, a->shape.W * a->shape.C * element, bytes);
       }
@@ -133,8 +133,8 @@ MLUOP_INLINE void sum_pixels(const struct roi_pool_args* a, struct roi_block* bl
   }
 }
 
-MLUOP_INLINE void sum_channels(const struct roi_pool_args* a, struct roi_block* block,
-                               struct roi_pool_group* group, int want_slopes, int is_half) {
+MLUOP_INLINE void sum_channels(const struct roi_pool_args *a, struct roi_block *block,
+                               struct roi_pool_group *group, int want_slopes, int is_half) {
   struct channels channels = {0, VL, 1, want_slopes};
   MLUOP_UNROLL
   for (int count = VECTORS; count > 0; count /= 2) {
@@ -148,8 +148,8 @@ MLUOP_INLINE void sum_channels(const struct roi_pool_args* a, struct roi_block* 
   if (channels.part > 0) sum_pixels(a, block, group, channels, is_half);
 }
 
-static void store_slopes(const struct roi_pool_args* a, const struct roi_block* block,
-                         const struct roi_pool_group* group) {
+static void store_slopes(const struct roi_pool_args *a, const struct roi_block *block,
+                         const struct roi_pool_group *group) {
   const int64_t row = block->rows.begin >> a->blocks.shift_h;
   const int64_t col = block->cols.begin >> a->blocks.shift_w;
   for (int64_t b = 0; b < group->bin_count; b++) {
@@ -160,8 +160,8 @@ static void store_slopes(const struct roi_pool_args* a, const struct roi_block* 
   }
 }
 
-static void sum_group(const struct roi_pool_args* a, struct roi_block* block,
-                      struct roi_pool_group* group) {
+static void sum_group(const struct roi_pool_args *a, struct roi_block *block,
+                      struct roi_pool_group *group) {
   sort_contributions(a, group);
   const int want_slopes = a->memory.slopes != NULL;
   if (want_slopes && a->shape.is_half) {
@@ -179,10 +179,10 @@ static void sum_group(const struct roi_pool_args* a, struct roi_block* block,
 
 /* Item: a block of grad_input. It belongs to one thread, which adds the bins in their order: the
    sum for an element does not depend on the number of threads. */
-void MLUOP_VARIANT(roi_pool_add_pixels)(const void* vargs, int64_t begin, int64_t end,
-                                        void* scratch) {
-  const struct roi_pool_args* a = vargs;
-  struct roi_pool_group* group = (void*)((char*)scratch + a->blocks.buffer_bytes);
+void MLUOP_VARIANT(roi_pool_add_pixels)(const void *vargs, int64_t begin, int64_t end,
+                                        void *scratch) {
+  const struct roi_pool_args *a = vargs;
+  struct roi_pool_group *group = (void *)((char *)scratch + a->blocks.buffer_bytes);
   group->bin_count = group->contribution_count = group->tap_count = 0;
   struct roi_block block;
   for (int64_t number = begin; number < end; number++) {

@@ -20,8 +20,8 @@ struct axes {
   struct axis y, x;
 };
 
-MLUOP_INLINE struct axes axes_of(const struct roi_pool_args* a, const struct roi_pool_bin* bin) {
-  const struct roi_pool_roi* roi = &a->memory.rois[bin->roi];
+MLUOP_INLINE struct axes axes_of(const struct roi_pool_args *a, const struct roi_pool_bin *bin) {
+  const struct roi_pool_roi *roi = &a->memory.rois[bin->roi];
   return (struct axes){{bin->y, roi->bin_h, roi->grid_h, a->shape.H},
                        {bin->x, roi->bin_w, roi->grid_w, a->shape.W}};
 }
@@ -35,21 +35,21 @@ static inline int64_t middle_pixel(float start, float bin, int64_t extent) {
 
 /* The samples of an axis numbered by growing coordinate, also when the RoI is inverted. Rounding is
    monotone, so this never falls as i grows. */
-MLUOP_INLINE float sample_at(const struct axis* axis, int64_t i) {
+MLUOP_INLINE float sample_at(const struct axis *axis, int64_t i) {
   const int64_t k = axis->bin < 0.0f ? axis->grid - 1 - i : i;
   return axis->start + ((float)k + 0.5f) * axis->bin / (float)axis->grid;
 }
 
 /* The same axis, for samples that are computed if there are any: compilers divide by the grid
    before that is known, and 0 would raise a floating-point exception. */
-MLUOP_INLINE struct axis safe_axis(const struct axis* axis) {
+MLUOP_INLINE struct axis safe_axis(const struct axis *axis) {
   struct axis safe = *axis;
   safe.grid = mluop_opaque(axis->grid > 0 ? axis->grid : 1);
   return safe;
 }
 
 /* The first sample in [begin, end) whose coordinate is at least `bound`, or end. */
-static inline int64_t first_sample_from(const struct axis* axis, int64_t begin, int64_t end,
+static inline int64_t first_sample_from(const struct axis *axis, int64_t begin, int64_t end,
                                         float bound) {
   while (begin < end) {
     const int64_t middle = begin + (end - begin) / 2;
@@ -76,7 +76,7 @@ struct range {
    neighbours. A coordinate between -1 and 0 touches the pixels 0 and 1, one between extent - 1 and
    extent the last one. With a start or bin that is not finite every sample is infinite or NaN:
    outside. */
-MLUOP_INLINE struct range samples_within(const struct axis* axis, struct range clip) {
+MLUOP_INLINE struct range samples_within(const struct axis *axis, struct range clip) {
   struct range range = {0, axis->grid};
   if (axis->grid <= 0 || !(axis->start >= -FLT_MAX && axis->start <= FLT_MAX) ||
       !(axis->bin >= -FLT_MAX && axis->bin <= FLT_MAX)) {
@@ -94,7 +94,7 @@ MLUOP_INLINE struct range samples_within(const struct axis* axis, struct range c
 
 /* The pixels of an axis from the first one that samples touch to the last one; none if all samples
    are outside. */
-static inline struct range reach(const struct axis* axis) {
+static inline struct range reach(const struct axis *axis) {
   const struct axis some = safe_axis(axis);
   if (axis->grid <= 0) return (struct range){0, 0};
   const float first = sample_at(&some, 0), last = sample_at(&some, some.grid - 1);
@@ -107,13 +107,13 @@ static inline struct range reach(const struct axis* axis) {
 }
 
 /* A vector of channels from `at`, or the first `part` of one. */
-MLUOP_INLINE vf load_channels(const void* from, int64_t at, int64_t part, int is_half) {
+MLUOP_INLINE vf load_channels(const void *from, int64_t at, int64_t part, int is_half) {
   return part == VL ? vf_load_as(from, at, is_half) : vf_load_part_as(from, at, part, is_half);
 }
 
 /* Stores floats, or zeros without `from`, past the caches. The ends go one by one: a line that is
    stored partly past the caches and partly through them is slow. */
-MLUOP_INLINE void stream_run(float* to, const float* from, int64_t count) {
+MLUOP_INLINE void stream_run(float *to, const float *from, int64_t count) {
   const int64_t head = floats_to_line(to);
   const vf zero = vf_set(0.0f);
   int64_t i = 0;
@@ -123,10 +123,10 @@ MLUOP_INLINE void stream_run(float* to, const float* from, int64_t count) {
 }
 
 /* Stores floats as elements of `out` from `at`, past the caches if results are. */
-MLUOP_INLINE void store_run(const struct roi_pool_args* a, const float* from, int64_t count,
-                            int is_half, void* out, int64_t at) {
+MLUOP_INLINE void store_run(const struct roi_pool_args *a, const float *from, int64_t count,
+                            int is_half, void *out, int64_t at) {
   if (!is_half && a->plan.stream) {
-    stream_run((float*)out + at, from, count);
+    stream_run((float *)out + at, from, count);
     return;
   }
   int64_t i = 0;
@@ -139,7 +139,7 @@ MLUOP_INLINE void store_run(const struct roi_pool_args* a, const float* from, in
    worked on: in the order of the map they are scattered over memory. */
 enum { PREFETCH_GRADIENT = 1 << 12, AHEAD = 4 };
 
-MLUOP_INLINE void prefetch_gradient(const struct roi_pool_args* a, int64_t item) {
+MLUOP_INLINE void prefetch_gradient(const struct roi_pool_args *a, int64_t item) {
   const int64_t bytes = a->shape.C * (a->shape.is_half ? 2 : 4);
   mluop_prefetch_bytes(a->data.grad_output, a->memory.bins[item].index * bytes,
                        mluop_min(bytes, PREFETCH_GRADIENT));

@@ -14,8 +14,8 @@ enum { LARGE_BIN = 256, PART_PIXELS = 128 };
    prefetches its part of what is below. */
 enum { ROWS_BELOW = 8 };
 
-MLUOP_INLINE void prefetch_below(const struct roi_pool_args* a,
-                                 const struct roi_pool_bin_taps* taps, int64_t element) {
+MLUOP_INLINE void prefetch_below(const struct roi_pool_args *a,
+                                 const struct roi_pool_bin_taps *taps, int64_t element) {
   if (taps->cols == 0 || taps->row->at + ROWS_BELOW >= a->shape.H) return;
   const int64_t row = taps->row->at + ROWS_BELOW, col = taps->col->at;
   const int64_t pixel = a->shape.C * element, rest = (a->shape.W - col) * pixel;
@@ -29,9 +29,9 @@ MLUOP_INLINE void prefetch_below(const struct roi_pool_args* a,
    first and the last start at addresses that are multiples of their size, `head` channels from c
    on, since a load across two cache lines costs two. There is one more then; the first and the last
    overlap their neighbours, which compute the same values. `out` has the channels of the bin. */
-MLUOP_INLINE void pool_vectors(const struct roi_pool_args* a, const struct roi_pool_bin_taps* taps,
+MLUOP_INLINE void pool_vectors(const struct roi_pool_args *a, const struct roi_pool_bin_taps *taps,
                                int64_t c, int count, int64_t part, int64_t head, int is_half,
-                               int to_half, void* out) {
+                               int to_half, void *out) {
   const int64_t shift = head != 0 ? head - VL : 0; /* of all vectors but the first */
   vf sum[SUMS], last = vf_set(0.0f);
   MLUOP_UNROLL
@@ -63,15 +63,15 @@ MLUOP_INLINE void pool_vectors(const struct roi_pool_args* a, const struct roi_p
 }
 
 /* Channels from the start of a pixel to the first aligned vector, 0 if pixels are not alike. */
-MLUOP_INLINE int64_t head_of(const struct roi_pool_args* a, int is_half) {
+MLUOP_INLINE int64_t head_of(const struct roi_pool_args *a, int is_half) {
   const int64_t element = is_half ? 2 : 4, vector = VL * element;
   if (a->shape.C * element % vector != 0) return 0;
   const int64_t past = (int64_t)((uintptr_t)a->data.input % (uintptr_t)vector);
   return past % element != 0 ? 0 : (vector - past) % vector / element;
 }
 
-MLUOP_INLINE void pool_bin(const struct roi_pool_args* a, const struct roi_pool_bin_taps* taps,
-                           int64_t head, int is_half, int to_half, void* out) {
+MLUOP_INLINE void pool_bin(const struct roi_pool_args *a, const struct roi_pool_bin_taps *taps,
+                           int64_t head, int is_half, int to_half, void *out) {
   const int64_t channels = a->shape.C;
   int64_t c = 0;
   for (; head != 0 && c + SUMS * VL <= channels; c += SUMS * VL) {
@@ -88,8 +88,8 @@ MLUOP_INLINE void pool_bin(const struct roi_pool_args* a, const struct roi_pool_
 
 /* The same for a bin of so many pixels that one sum over all would lose digits: by a few rows at a
    time, into floats. It begins with the taps of the first window. */
-MLUOP_INLINE void pool_large(const struct roi_pool_args* a, struct roi_pool_bin_taps* taps,
-                             int64_t head, int is_half, float* sums, float* part) {
+MLUOP_INLINE void pool_large(const struct roi_pool_args *a, struct roi_pool_bin_taps *taps,
+                             int64_t head, int is_half, float *sums, float *part) {
   memset(sums, 0, (size_t)a->shape.C * sizeof(*sums));
   for (int64_t window = 0; window < taps->windows; window++) {
     if (window > 0) window_taps(a, taps->item, window, 0, taps);
@@ -104,17 +104,17 @@ MLUOP_INLINE void pool_large(const struct roi_pool_args* a, struct roi_pool_bin_
   }
 }
 
-MLUOP_INLINE void forward(const struct roi_pool_args* a, int64_t begin, int64_t end, void* scratch,
+MLUOP_INLINE void forward(const struct roi_pool_args *a, int64_t begin, int64_t end, void *scratch,
                           int is_half) {
   struct roi_pool_bin_taps taps = {.row = scratch};
-  float* sums = (float*)(void*)(taps.row + 2 * ROI_POOL_WINDOW_TAPS);
+  float *sums = (float *)(void *)(taps.row + 2 * ROI_POOL_WINDOW_TAPS);
   const int64_t head = head_of(a, is_half), element = is_half ? 2 : 4;
   for (int64_t item = begin; item < end; item++) {
     window_taps(a, item, 0, 0, &taps);
     if (a->plan.prefetch_bytes > 0) prefetch_below(a, &taps, element);
     const int large = taps.windows > 1 || taps.rows * taps.cols > LARGE_BIN;
     if (!large && !a->plan.stream) {
-      char* out = (char*)a->data.output + taps.pooled * element;
+      char *out = (char *)a->data.output + taps.pooled * element;
       pool_bin(a, &taps, head, is_half, is_half, out);
       continue;
     }
@@ -129,8 +129,8 @@ MLUOP_INLINE void forward(const struct roi_pool_args* a, int64_t begin, int64_t 
 }
 
 /* Item: a bin, in the order of `bins`. */
-void MLUOP_VARIANT(roi_pool_forward)(const void* vargs, int64_t begin, int64_t end, void* scratch) {
-  const struct roi_pool_args* a = vargs;
+void MLUOP_VARIANT(roi_pool_forward)(const void *vargs, int64_t begin, int64_t end, void *scratch) {
+  const struct roi_pool_args *a = vargs;
   if (a->shape.is_half) {
     forward(a, begin, end, scratch, 1);
   } else {
