@@ -5,8 +5,8 @@
 #include "layout/kernels.h"
 #include "vector/variant.h"
 
-/* The elements begin to end - 1 of one side of a matrix, of which `head` come before the first line
-   of memory; 0: none, or as many as one likes. */
+/* The elements begin to end - 1 of one side of a matrix. The first `head` of them are before the
+   first whole line of memory; 0: it does not matter where lines begin. */
 struct span {
   int64_t begin, end, head;
 };

@@ -287,6 +287,7 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block 
   if (rows >= line && columns >= line && way == LAYOUT_DIAGONALS) {
     convert_diagonals(a, b, size);
   } else if (rows >= line && columns >= line && way != LAYOUT_STRIPS) {
+    /* Short rows that do not begin with lines have too few whole ones. */
     if (a->stream && (uintptr_t)(b->to + (b->rows.begin + b->rows.head) * size) % LINE_BYTES == 0) {
       stream_tiles(a, b, size);
     } else {

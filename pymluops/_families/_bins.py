@@ -22,7 +22,7 @@ from pymluops.errors import NotSupportedError
 _Array = npt.NDArray[Any]
 _Real = np.float32 | np.float64
 _INT_MAX = 2**31 - 1
-#: Samples of a bin along one axis. Each takes memory, here.
+#: Samples of a bin along one axis: each takes memory here.
 _MOST_SAMPLES = 1 << 22
 
 
@@ -103,8 +103,8 @@ def _candidates(start: _Real, bin_size: _Real, grid: int, extent: int) -> _Array
 def _numbers(first: int, last: int) -> _Array:
     if last - first > _MOST_SAMPLES:
         problem = (
-            f"a bin has {last - first} samples in a row, expected at most {_MOST_SAMPLES} in "
-            "float64; use float32"
+            f"a bin has {last - first} samples in a row, expected at most {_MOST_SAMPLES} in the "
+            "references, which compute float64; the library takes any number in float32"
         )
         raise NotSupportedError(Status.NOT_SUPPORTED, "", problem)
     return np.arange(first, last)
