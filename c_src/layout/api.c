@@ -7,13 +7,12 @@ enum { INPUT, OUTPUT };
 enum {
   BYTE_COST = 60, /* in picoseconds */
   LINE_BYTES = 64,
-  /* Of the source and the target, for each thread: of more pages it does not find all at once. */
-  PAGES_BYTES = 8 << 20,
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
   SHORT_ROW = 512,         /* ... with rows of this many at most */
   COLUMN = 512,            /* bytes of each column in a block of strips */
   FEW_PIXELS = 256,        /* of small images */
-  BLOCK_TILES = 16,        /* of a block, at least */
+  PANEL_LINES = 32,        /* along a panel, at most: for many threads */
+  PANEL_TILES = 16,        /* at least */
   FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are */
   STORES = 128,            /* about as many as a core has under way */
   LONG = 16,               /* lines, of a row or of a column */
@@ -187,16 +186,13 @@ static enum layout_way way_of(const struct layout_args *args) {
   return layout_crowded(pitch, COLUMN / args->size) ? LAYOUT_DIAGONALS : LAYOUT_STRIPS;
 }
 
-/* Whether the result is written past the caches, in tiles. Where lines of both sides crowd, that
-   pays sooner: as soon as a thread has too many pages; with narrow vectors and for halves, for any
-   number of threads, as was measured. For small images with short rows it pays later, as tiles at
-   the ends of their rows overlap. */
+/* Whether the result is written past the caches, in tiles. For small images with short rows that
+   pays later, as tiles at the ends of their rows overlap. */
 static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t moved) {
-  const int64_t threads = mluop_num_threads(handle), row = args->columns.count * args->size;
-  const bool is_small = row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && threads > 1;
-  return mluop_exceeds_caches(handle, is_small ? moved / 2 : moved) ||
-         (moved > PAGES_BYTES * (handle->vector_floats < 8 || args->size == 2 ? 1 : threads) &&
-          args->to.pitch % LAYOUT_SAME_PLACE == 0 && way_of(args) == LAYOUT_DIAGONALS);
+  const int64_t row = args->columns.count * args->size;
+  const bool is_small =
+      row <= SHORT_ROW && args->rows.count * row <= SMALL_IMAGE && mluop_num_threads(handle) > 1;
+  return mluop_exceeds_caches(handle, is_small ? moved / 2 : moved);
 }
 
 static void cut_both(struct layout_args *args) {
@@ -259,8 +255,8 @@ static void cut_panels(struct layout_args *args) {
   }
   struct layout_extent *along = args->along_columns ? &args->columns : &args->rows;
   struct layout_extent *across = args->along_columns ? &args->rows : &args->columns;
-  const int64_t tiles = BLOCK_TILES / mluop_div_up(along->count, line);
-  cut(along, along->count, line);
+  const int64_t tiles = PANEL_TILES / mluop_div_up(along->count, line);
+  cut(along, PANEL_LINES * line, line);
   cut(across, mluop_max(many_pixels ? 2 : 4, tiles) * line, line);
 }
 
