@@ -3,10 +3,10 @@
 
     python benchmarks/layouts.py --threads 2
 
-All are called in turn, into memory that is there, each for as long untimed before as it is timed: what
-others leave in the caches is not what is measured. Printed are the least times, that of the copy in
-microseconds, the others as its multiples. Then what operators of PyTorch pay for contiguous tensors:
-their time beside that for channels_last ones.
+All are called in turn, into memory that is there, each for as long untimed before as it is timed:
+what others leave in the caches is not what is measured. Printed are the least times, that of the
+copy in microseconds, the others as its multiples. Then what operators of PyTorch pay for contiguous
+tensors: their time beside that for channels_last ones.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Handle:
     def close(self) -> None:
         """Free the handle; a second call does nothing."""
         with self.lock:
-            self._cdata = None  # freed with the last use: a call may run with it, see _stand_in
+            self._cdata = None  # freed with the last use: a call may run with it
 
     def __enter__(self) -> Self:
         self.cdata_for("Handle.__enter__")

@@ -198,22 +198,22 @@ static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t
 static void cut_both(struct layout_args *args) {
   const int64_t size = args->size, line = LINE_BYTES / size;
   int64_t rows = 128, columns = 2 * line;
-  if (args->way == LAYOUT_FAR) {
+  if (args->plan.way == LAYOUT_FAR) {
     rows = 4 * line;
     columns = 32 * line;
-  } else if (args->way == LAYOUT_TILES && layout_crowded(args->from.pitch, line)) {
+  } else if (args->plan.way == LAYOUT_TILES && layout_crowded(args->from.pitch, line)) {
     rows = line;
     columns = 256;
-  } else if (args->way == LAYOUT_STRIPS) {
+  } else if (args->plan.way == LAYOUT_STRIPS) {
     rows = COLUMN / size;
     columns = 4 * LAYOUT_PIECE / size;
-  } else if (args->way == LAYOUT_DIAGONALS) {
+  } else if (args->plan.way == LAYOUT_DIAGONALS) {
     /* Threads share the longer side. */
     rows = LAYOUT_DIAGONAL * line;
     columns = args->rows.count > args->columns.count ? WHOLE_ROW : rows;
   }
   /* Few channels: more pixels of each. */
-  if (args->way != LAYOUT_DIAGONALS && args->rows.count < rows) {
+  if (args->plan.way != LAYOUT_DIAGONALS && args->rows.count < rows) {
     columns = columns * rows / args->rows.count / line * line;
   }
   cut(&args->rows, rows, line);
@@ -239,7 +239,7 @@ static bool takes_panels(mluOpHandle_t handle, const struct layout_args *args) {
   const int64_t line = LINE_BYTES / args->size;
   if (handle->vector_floats * 4 < LINE_BYTES) return false;
   if (args->rows.count < line || args->columns.count < line) return false;
-  if (args->to_nhwc) return args->way == LAYOUT_TILES;
+  if (args->to_nhwc) return args->plan.way == LAYOUT_TILES;
   return args->rows.count < FEW_PIXELS && !layout_crowded(args->to.pitch, line);
 }
 
@@ -248,13 +248,13 @@ static bool takes_panels(mluOpHandle_t handle, const struct layout_args *args) {
 static void cut_panels(struct layout_args *args) {
   const int64_t line = LINE_BYTES / args->size;
   const bool many_pixels = args->to_nhwc && args->columns.count >= FEW_PIXELS;
-  args->along_columns = args->to_nhwc && !many_pixels;
-  args->tiles_along = 1;
+  args->plan.along_columns = args->to_nhwc && !many_pixels;
+  args->plan.tiles_along = 1;
   if (many_pixels) {
-    args->tiles_along = layout_crowded(args->to.pitch, 2 * line) ? LAYOUT_TILES_ALONG : 2;
+    args->plan.tiles_along = layout_crowded(args->to.pitch, 2 * line) ? LAYOUT_TILES_ALONG : 2;
   }
-  struct layout_extent *along = args->along_columns ? &args->columns : &args->rows;
-  struct layout_extent *across = args->along_columns ? &args->rows : &args->columns;
+  struct layout_extent *along = args->plan.along_columns ? &args->columns : &args->rows;
+  struct layout_extent *across = args->plan.along_columns ? &args->rows : &args->columns;
   const int64_t tiles = PANEL_TILES / mluop_div_up(along->count, line);
   cut(along, PANEL_LINES * line, line);
   cut(across, mluop_max(many_pixels ? 2 : 4, tiles) * line, line);
@@ -263,16 +263,16 @@ static void cut_panels(struct layout_args *args) {
 void mluop_plan_layout(mluOpHandle_t handle, struct layout_args *args, int64_t moved) {
   const bool far = is_far(handle, args, moved);
   const int64_t line = LINE_BYTES / args->size;
-  args->stream = far && args->to.pitch % LINE_BYTES == 0;
-  args->way = far ? LAYOUT_FAR : way_of(args);
-  args->along_columns = 0;
-  args->tiles_along = LAYOUT_TILES_ALONG;
+  args->plan.stream = far && args->to.pitch % LINE_BYTES == 0;
+  args->plan.way = far ? LAYOUT_FAR : way_of(args);
+  args->plan.along_columns = 0;
+  args->plan.tiles_along = LAYOUT_TILES_ALONG;
   if (!far && takes_whole_rows(handle, args, moved)) {
-    args->way = LAYOUT_WHOLE_ROWS;
+    args->plan.way = LAYOUT_WHOLE_ROWS;
     cut(&args->rows, line, line);
     cut(&args->columns, WHOLE_ROW, line);
   } else if (!far && takes_panels(handle, args)) {
-    args->way = LAYOUT_TILES;
+    args->plan.way = LAYOUT_TILES;
     cut_panels(args);
   } else {
     cut_both(args);

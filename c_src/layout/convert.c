@@ -37,10 +37,10 @@ MLUOP_INLINE void convert_tile(const struct layout_args *a, const struct image_b
   const int64_t line = LINE_BYTES / size, pitch = a->from.pitch;
   const char *from = b->from + row * pitch + column * size;
   char *to = b->to + column * a->to.pitch + row * size;
-  for (int64_t k = 0; a->way == LAYOUT_FAR && k < line; k++) {
+  for (int64_t k = 0; a->plan.way == LAYOUT_FAR && k < line; k++) {
     mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
   }
-  for (int64_t k = 0; a->way == LAYOUT_FAR && !stream && k < line; k++) {
+  for (int64_t k = 0; a->plan.way == LAYOUT_FAR && !stream && k < line; k++) {
     mluop_prefetch_write((const void *)((uintptr_t)to + (uintptr_t)((line + k) * a->to.pitch)));
   }
   if (stream) {
@@ -83,7 +83,7 @@ MLUOP_INLINE void convert_along(const struct layout_args *a, const struct image_
   const int64_t line = LINE_BYTES / size;
   for (int64_t next = along.begin; next < along.end;) {
     int64_t tiles[LAYOUT_TILES_ALONG], count = 0;
-    for (; count < a->tiles_along && next < along.end; next = next_line(along, next, line)) {
+    for (; count < a->plan.tiles_along && next < along.end; next = next_line(along, next, line)) {
       tiles[count++] = next;
     }
     for (int64_t at = across.begin; at < across.end; at = next_line(across, at, line)) {
@@ -96,7 +96,7 @@ MLUOP_INLINE void convert_along(const struct layout_args *a, const struct image_
 
 MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_block *b,
                                 int size) {
-  if (a->along_columns) {
+  if (a->plan.along_columns) {
     convert_along(a, b, b->columns, b->rows, 1, size);
   } else {
     convert_along(a, b, b->rows, b->columns, 0, size);
@@ -287,7 +287,7 @@ __attribute__((noinline)) static void convert_strips(const struct layout_args *a
 MLUOP_INLINE enum layout_way way_through(const struct layout_args *a, int size) {
   const int64_t line = LINE_BYTES / size, vector = VECTOR_BYTES / size, pitch = a->from.pitch;
   const int64_t most = LAYOUT_DIAGONAL * line, rows = a->rows.count < most ? a->rows.count : most;
-  if (a->way != LAYOUT_TILES || vector == line) return a->way;
+  if (a->plan.way != LAYOUT_TILES || vector == line) return a->plan.way;
   if (vector >= 16 && !layout_crowded(pitch, line)) return LAYOUT_TILES;
   return layout_crowded(pitch, rows) ? LAYOUT_DIAGONALS : LAYOUT_STRIPS;
 }
@@ -302,7 +302,8 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block 
     convert_diagonals(a, b, size);
   } else if (has_tiles && way != LAYOUT_STRIPS) {
     /* Short rows that do not begin with lines have too few whole ones. */
-    if (a->stream && (uintptr_t)(b->to + (b->rows.begin + b->rows.head) * size) % LINE_BYTES == 0) {
+    if (a->plan.stream &&
+        (uintptr_t)(b->to + (b->rows.begin + b->rows.head) * size) % LINE_BYTES == 0) {
       stream_tiles(a, b, size);
     } else {
       convert_tiles(a, b, size);
@@ -344,5 +345,5 @@ void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end
     line = 0;
     image++;
   }
-  if (a->stream) vf_stream_end();
+  if (a->plan.stream) vf_stream_end();
 }

@@ -39,6 +39,13 @@ struct layout_extent {
   int64_t count, blocks, step;
 };
 
+/* How a block is gone through. */
+struct layout_plan {
+  enum layout_way way;
+  int along_columns, tiles_along; /* how tiles of a block are taken, and how many at a time */
+  int stream; /* past the caches: lines of the target begin at the same places in its rows */
+};
+
 /* Where rows of pixels do not follow each other, each is a matrix. */
 struct layout_args {
   const char *input;
@@ -49,9 +56,7 @@ struct layout_args {
   int size;      /* of an element, in bytes */
   int to_nhwc;   /* rows are channels and columns pixels, not the other way round */
   int packed;    /* rows follow each other, in the source and in the target */
-  enum layout_way way;
-  int along_columns, tiles_along; /* how tiles of a block are taken, and how many at a time */
-  int stream; /* past the caches: lines of the target begin at the same places in its rows */
+  struct layout_plan plan;
 };
 
 MLUOP_KERNEL(layout_convert);          /* item: a block */

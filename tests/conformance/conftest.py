@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import cffi
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -16,6 +17,17 @@ def pytest_addoption(parser):
     group.addoption("--mluop-library", help="the shared library to test (default: pymluops' own)")
     group.addoption("--cnrt-library", help="its runtime (default: itself, or libcnrt.so beside it)")
     group.addoption("--conformance-report", help="write a Markdown table of the results there")
+
+
+def pytest_configure(config):
+    """A library that cannot be loaded is one mistake, not one for each call."""
+    for option in ("mluop_library", "cnrt_library"):
+        chosen = config.getoption(option, default=None)
+        if chosen:
+            try:
+                cffi.FFI().dlopen(str(Path(chosen).resolve()))
+            except OSError as error:
+                raise pytest.UsageError(f"--{option.replace('_', '-')}: {error}") from None
 
 
 def installed_library() -> Path:

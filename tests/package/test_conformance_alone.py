@@ -13,6 +13,16 @@ import pymluops
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def test_a_library_that_cannot_be_loaded_ends_the_suite(tmp_path: Path) -> None:
+    """It is one mistake, not one for each call."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "handle"]
+    command += ["tests/conformance", f"--mluop-library={tmp_path / 'none.so'}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert "--mluop-library: cannot load library" in done.stderr
+    assert len(done.stderr.splitlines()) < 10, done.stderr
+
+
 @pytest.mark.slow
 def test_the_suite_runs_alone(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__")

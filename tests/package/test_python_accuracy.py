@@ -2,14 +2,22 @@
 """pymluops.accuracy, against values worked out by hand."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pymluops import accuracy
 from pymluops.accuracy import Diff4, check, diff1, diff2, diff3, diff3_1, diff3_2, diff4
 
 NAN, INF = math.nan, math.inf
 ALL = [diff1, diff2, diff3, diff3_1, diff3_2]
+
+
+def test_the_page_explains_each_measure():
+    page = (Path(__file__).resolve().parents[2] / "docs/accuracy.md").read_text()
+    for name in (name for name in accuracy.__all__ if name.startswith("diff")):
+        assert f"\n| {name.upper()} | " in page, name
 
 
 def test_by_hand():

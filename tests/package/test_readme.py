@@ -24,6 +24,12 @@ def test_commands_name_what_is_there() -> None:
         assert not [name for name in installed if name.startswith("pymluops")], page
 
 
+def test_pip_gets_options_by_their_long_name() -> None:
+    """Debian 12 has pip 23.0, which knows --config-settings, and not yet -C."""
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        assert not re.search(r"-C cmake\.define", page.read_text()), page
+
+
 def test_links_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
