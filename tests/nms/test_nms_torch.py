@@ -156,6 +156,9 @@ def test_other_refusals() -> None:
         ours.nms(boxes, scores, 0.5, offset=2)
     with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
         ours.batched_nms(boxes, scores, scores.long(), {"type": "nms_rotated"})
+    for idxs, what in (([0] * 60, "list"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f"batched_nms: idxs is a {what}, expected a Tensor"):
+            ours.batched_nms(boxes, scores, idxs, {"iou_threshold": 0.5})
     with pytest.raises(ValueError, match=r"batched_nms: idxs has shape \(2,\), expected \(60,\)"):
         ours.batched_nms(boxes, scores, torch.zeros(2).long(), {"iou_threshold": 0.5})
     for config, kind, text in (

@@ -316,7 +316,10 @@ def batched_nms(
         message = f"batched_nms: nms_cfg is {nms_cfg!r}, expected a dict or None"
         raise TypeError(message)
     config = nms_cfg.copy()
-    labels = None if config.pop("class_agnostic", class_agnostic) else idxs
+    labels = None
+    if not config.pop("class_agnostic", class_agnostic):
+        check_tensor("batched_nms", "idxs", idxs)
+        labels = idxs
     kind, _ = config.pop("type", "nms"), config.pop("split_thr", 0)
     _check_options(kind, config)
     if kind == "nms":
