@@ -74,6 +74,11 @@ def test_empty_tensors():
             "roi_align: output_size is (2, 2, 2), expected an int or a pair of ints",
         ),
         (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, (2.0, 2)),  # type: ignore[arg-type]
+            ValueError,
+            "roi_align: output_size is (2.0, 2), expected an int or a pair of ints",
+        ),
+        (
             lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 0),
             ValueError,
             "roi_align: output_size is (0, 0), expected 1 or more",
