@@ -168,6 +168,18 @@ def test_a_subnormal_scale_where_torch_flushes() -> None:
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_the_input_may_change_before_the_backward(mode: str) -> None:
+    """As in mmcv and torchvision: its values are not needed any more."""
+    x = EXAMPLE.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(ours.roi_align(x, BOXES, 2, pool_mode=mode).sum(), x)
+    features = x + 0
+    result = ours.roi_align(features, BOXES, 2, pool_mode=mode)
+    features.zero_()
+    result.sum().backward()
+    assert torch.equal(x.grad, expected)
+
+
 def test_numbers_of_numpy() -> None:
     expected = ours.roi_align(EXAMPLE, BOXES, 2)
     assert torch.equal(ours.roi_align(EXAMPLE, BOXES, np.int64(2)), expected)
