@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """nms in PyTorch: values, and what torch asks of an operator."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from families import family_file
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch_case import Case
 
 import pymluops
@@ -73,6 +77,14 @@ def test_opcheck(case: Case) -> None:
     args[0].requires_grad_()
     name, operator_args = case.operator(*args)
     torch.library.opcheck(getattr(torch.ops.pymluops, name).default, operator_args)
+
+
+@pytest.mark.parametrize("select", [ours.nms, ours.soft_nms])
+def test_a_graph_for_no_boxes_keeps_none(select: Callable[..., tuple[Tensor, Tensor]]) -> None:
+    """With a size that depends on data, Inductor does not compile what takes rows of no boxes."""
+    with FakeTensorMode(shape_env=ShapeEnv()):
+        dets, inds = select(torch.empty(0, 4), torch.empty(0), 0.5)
+    assert all(isinstance(size, int) for size in (*dets.shape, *inds.shape))
 
 
 @torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)

@@ -87,7 +87,10 @@ def _select_fake(
     boxes: Tensor, scores: Tensor, labels: Tensor | None, *numbers: float
 ) -> tuple[Tensor, Tensor]:
     _check(spec(boxes), spec(scores), None if labels is None else spec(labels))
-    count = torch.library.get_ctx().new_dynamic_size()
+    given = boxes.shape[0]
+    # Of no boxes none are kept: Inductor compiles no indexing of them with a dynamic size.
+    none = isinstance(given, int) and given == 0
+    count = 0 if none else torch.library.get_ctx().new_dynamic_size()
     return boxes.new_empty(count, dtype=torch.int64), boxes.new_empty(
         count, dtype=_wide(boxes, scores)
     )
