@@ -259,6 +259,8 @@ def pair(op: str, name: str, value: object) -> tuple[int, int]:
         return value, value
     if isinstance(value, (tuple, list)) and len(value) == 2:
         first, second = (int(n) if isinstance(n, np.integer) else n for n in value)
-        return first, second
+        # Not a test for ints: the tracers of torch have numbers of their own.
+        if not any(n is None or isinstance(n, float | str) for n in (first, second)):
+            return first, second
     message = f"{op}: {name} is {value!r}, expected an int or a pair of ints"
     raise ValueError(message)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import sys
 from functools import wraps
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -100,7 +101,8 @@ class _Backend(ModuleType):
 
     def __init__(self) -> None:
         super().__init__(_NAME, "Operators on the CPU, by pymluops.")
-        self.__spec__ = ModuleSpec(_NAME, loader=None, origin="pymluops.torch.mmcv_backend")
+        # mmcv and mmengine look for a loader to find out whether there are operators.
+        self.__spec__ = ModuleSpec(_NAME, loader=Loader(), origin="pymluops.torch.mmcv_backend")
         self.__dict__.update(OPERATORS)
         self.__dict__.update(INFORMATION)
 

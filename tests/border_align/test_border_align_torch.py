@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+from torch_case import assert_empty_gives_zeros, assert_signature, seeded, zeros
 
 import pymluops
 import pymluops.torch as ours
@@ -35,6 +35,17 @@ def test_border_align_numbers() -> None:
     expected += [[4, 9, -1, 1], [4, 11, -1, 1]]
     result = ours.border_align(x, torch.tensor([boxes], dtype=torch.float32), 1)
     assert result.tolist() == [[expected]]
+
+
+def test_the_input_may_change_before_the_backward() -> None:
+    """As in mmcv: its values are not needed any more."""
+    x, boxes = seeded(1, 8, 3, 4).requires_grad_(), torch.rand(1, 12, 4).mul(3)
+    (expected,) = torch.autograd.grad(ours.border_align(x, boxes, 2).sum(), x)
+    features = x + 0
+    result = ours.border_align(features, boxes, 2)
+    features.zero_()
+    result.sum().backward()
+    assert torch.equal(x.grad, expected)
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,11 @@ X, OFFSET, WEIGHT = zeros(1, 4, 5, 5), zeros(1, 18, 3, 3), zeros(2, 4, 3, 3)
             "deform_conv2d: bias is True, expected False; add it to the result",
         ),
         (
+            lambda: ours.deform_conv2d(X, OFFSET, WEIGHT, bias=zeros(6)),  # type: ignore[arg-type]
+            ValueError,
+            "deform_conv2d: bias is a Tensor, expected False; add it to the result",
+        ),
+        (
             lambda: ours.deform_conv2d(X, OFFSET.half(), WEIGHT),
             TypeError,
             "deform_conv2d: offset is float16, expected float32 as input; pass offset.to(",

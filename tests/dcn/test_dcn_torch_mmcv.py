@@ -50,3 +50,27 @@ def test_autocast_of_packs(name: str, dtype: torch.dtype) -> None:
         assert all(p.grad is not None for p in made.parameters())
     assert results[1].dtype == torch.float32
     torch.testing.assert_close(*results, rtol=2e-2, atol=2e-2)
+
+
+def test_mmengine_gives_offsets_their_learning_rate() -> None:
+    """It looks for deformable convolutions only if it finds that mmcv has operators."""
+    from mmengine.optim import build_optim_wrapper
+
+    model = nn.Sequential(
+        theirs.DeformConv2dPack(4, 4, 3), theirs.ModulatedDeformConv2dPack(4, 4, 3)
+    )
+    config = {
+        "optimizer": {"type": "SGD", "lr": 1.0},
+        "paramwise_cfg": {"dcn_offset_lr_mult": 0.125, "bias_lr_mult": 2.0},
+    }
+    groups = build_optim_wrapper(model, config).optimizer.param_groups
+    rates = {id(group["params"][0]): group["lr"] for group in groups}
+    assert {name: rates[id(given)] for name, given in model.named_parameters()} == {
+        "0.weight": 1.0,
+        "0.conv_offset.weight": 0.125,
+        "0.conv_offset.bias": 0.125,
+        "1.weight": 1.0,
+        "1.bias": 2.0,
+        "1.conv_offset.weight": 0.125,
+        "1.conv_offset.bias": 0.125,
+    }

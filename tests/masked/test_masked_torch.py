@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch_case import assert_empty_gives_zeros, assert_signature, zeros
+from torch_case import assert_empty_gives_zeros, assert_signature, seeded, zeros
 from torch_families import of_family
 
 import pymluops.torch as ours
@@ -69,6 +69,15 @@ def test_a_gradient_that_is_not_needed_is_not_computed() -> None:
     case.ours(*args).sum().backward()
     assert args[0].grad is None
     assert args[2].grad is not None
+
+
+def test_gradients_where_no_window_reads_a_feature() -> None:
+    features, weight = seeded(1, 2, 3, 3).requires_grad_(), seeded(4, 2, 1, 1).requires_grad_()
+    result = ours.masked_conv2d(features, torch.ones(1, 3, 3), weight, None, padding=5)
+    result.sum().backward()
+    for leaf in (features, weight):
+        assert leaf.grad is not None
+        assert not leaf.grad.any()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """nms in PyTorch: values, and what torch asks of an operator."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from families import family_file
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch_case import Case
 
 import pymluops
@@ -73,6 +77,14 @@ def test_opcheck(case: Case) -> None:
     args[0].requires_grad_()
     name, operator_args = case.operator(*args)
     torch.library.opcheck(getattr(torch.ops.pymluops, name).default, operator_args)
+
+
+@pytest.mark.parametrize("select", [ours.nms, ours.soft_nms])
+def test_a_graph_for_no_boxes_keeps_none(select: Callable[..., tuple[Tensor, Tensor]]) -> None:
+    """With a size that depends on data, Inductor does not compile what takes rows of no boxes."""
+    with FakeTensorMode(shape_env=ShapeEnv()):
+        dets, inds = select(torch.empty(0, 4), torch.empty(0), 0.5)
+    assert all(isinstance(size, int) for size in (*dets.shape, *inds.shape))
 
 
 @torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
@@ -156,6 +168,9 @@ def test_other_refusals() -> None:
         ours.nms(boxes, scores, 0.5, offset=2)
     with pytest.raises(ValueError, match="batched_nms: type is 'nms_rotated'"):
         ours.batched_nms(boxes, scores, scores.long(), {"type": "nms_rotated"})
+    for idxs, what in (([0] * 60, "list"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f"batched_nms: idxs is a {what}, expected a Tensor"):
+            ours.batched_nms(boxes, scores, idxs, {"iou_threshold": 0.5})
     with pytest.raises(ValueError, match=r"batched_nms: idxs has shape \(2,\), expected \(60,\)"):
         ours.batched_nms(boxes, scores, torch.zeros(2).long(), {"iou_threshold": 0.5})
     for config, kind, text in (

@@ -74,6 +74,11 @@ def test_empty_tensors():
             "roi_align: output_size is (2, 2, 2), expected an int or a pair of ints",
         ),
         (
+            lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, (2.0, 2)),  # type: ignore[arg-type]
+            ValueError,
+            "roi_align: output_size is (2.0, 2), expected an int or a pair of ints",
+        ),
+        (
             lambda: ours.roi_align(zeros(1, 3, 4, 4), ROI, 0),
             ValueError,
             "roi_align: output_size is (0, 0), expected 1 or more",
@@ -161,6 +166,18 @@ def test_a_subnormal_scale_where_torch_flushes() -> None:
         torch.set_flush_denormal(False)
     assert expected.item() == pytest.approx(2.75, abs=1e-5)
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_the_input_may_change_before_the_backward(mode: str) -> None:
+    """As in mmcv and torchvision: its values are not needed any more."""
+    x = EXAMPLE.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(ours.roi_align(x, BOXES, 2, pool_mode=mode).sum(), x)
+    features = x + 0
+    result = ours.roi_align(features, BOXES, 2, pool_mode=mode)
+    features.zero_()
+    result.sum().backward()
+    assert torch.equal(x.grad, expected)
 
 
 def test_numbers_of_numpy() -> None:

@@ -174,6 +174,12 @@ def test_mmcv_can_describe_its_environment() -> None:
     assert "gcc" in collect_env()["MMCV Compiler"] or "clang" in collect_env()["MMCV Compiler"]
 
 
+def test_mmcv_finds_that_it_has_operators() -> None:
+    from mmcv.utils import ext_loader
+
+    assert ext_loader.check_ops_exist()
+
+
 def test_installing_twice_changes_nothing() -> None:
     before = sys.modules["mmcv._ext"]
     mmcv_backend.install()

@@ -101,10 +101,11 @@ def _backward_fake(
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *saved, ctx.pool_size = inputs
+    features, boxes, ctx.pool_size = inputs
     _, argmax = output
     ctx.mark_non_differentiable(argmax)
-    ctx.save_for_backward(*saved, argmax)
+    # Of them only shape, dtype and memory format are needed: they may change in place.
+    ctx.save_for_backward(features.data, boxes, argmax)
 
 
 def _differentiate(

@@ -216,8 +216,10 @@ def deform_conv2d(
     Tensor
         (N, out_channels, out_h, out_w), in the memory format of ``input``.
     """
-    if bias:
-        raise ValueError("deform_conv2d: bias is True, expected False; add it to the result")
+    if isinstance(bias, Tensor) or bias:
+        given = "a Tensor" if isinstance(bias, Tensor) else bias
+        message = f"deform_conv2d: bias is {given}, expected False; add it to the result"
+        raise ValueError(message)
     if not torch.compiler.is_compiling():  # a graph may be for any number of images
         _check_step(input, im2col_step)
     form = _pairs("deform_conv2d", stride, padding, dilation, groups, deform_groups)

@@ -166,7 +166,8 @@ def _reached(
     _, height, width = mask.shape
     before_h, before_w = kernel_h - 1 - pad_h, kernel_w - 1 - pad_w
     after_h, after_w = before_h + shape[2] - height, before_w + shape[3] - width
-    around = functional.pad((mask > 0).float(), (before_w, after_w, before_h, after_h))
+    chosen = (mask > 0).float()[:, max(-before_h, 0) :, max(-before_w, 0) :]
+    around = functional.pad(chosen, (max(before_w, 0), after_w, max(before_h, 0), after_h))
     return functional.max_pool2d(around, kernel, stride=1)
 
 

@@ -87,7 +87,10 @@ def _select_fake(
     boxes: Tensor, scores: Tensor, labels: Tensor | None, *numbers: float
 ) -> tuple[Tensor, Tensor]:
     _check(spec(boxes), spec(scores), None if labels is None else spec(labels))
-    count = torch.library.get_ctx().new_dynamic_size()
+    given = boxes.shape[0]
+    # Of no boxes none are kept: Inductor compiles no indexing of them with a dynamic size.
+    none = isinstance(given, int) and given == 0
+    count = 0 if none else torch.library.get_ctx().new_dynamic_size()
     return boxes.new_empty(count, dtype=torch.int64), boxes.new_empty(
         count, dtype=_wide(boxes, scores)
     )
@@ -316,7 +319,10 @@ def batched_nms(
         message = f"batched_nms: nms_cfg is {nms_cfg!r}, expected a dict or None"
         raise TypeError(message)
     config = nms_cfg.copy()
-    labels = None if config.pop("class_agnostic", class_agnostic) else idxs
+    labels = None
+    if not config.pop("class_agnostic", class_agnostic):
+        check_tensor("batched_nms", "idxs", idxs)
+        labels = idxs
     kind, _ = config.pop("type", "nms"), config.pop("split_thr", 0)
     _check_options(kind, config)
     if kind == "nms":

@@ -164,9 +164,11 @@ def _backward_fake(
 def _setup_context(
     ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]
 ) -> None:
+    features, rois = inputs[:2]
     _, *argmax = output
     ctx.mark_non_differentiable(*argmax)
-    ctx.save_for_backward(*inputs[:2], *argmax)
+    # Of them only shape, dtype and memory format are needed: they may change in place.
+    ctx.save_for_backward(features.data, rois, *argmax)
     ctx.numbers = inputs[4:]
 
 
