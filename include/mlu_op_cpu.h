@@ -270,7 +270,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpCpuPsamaskNchwBackward(
  * @param output_desc  [N, C, scale_factor*H, scale_factor*W], NCHW, type of input, contiguous.
  * @param output       Receives the upsampled map. It has the same bits as the output of
  *                     mluOpCarafeForward, converted to NCHW; but if a group has at most as many
- *                     channels as half a vector of floats, sums may differ in their last bits.
+ *                     channels as a vector has floats, a sum that underflows to 0 may have the
+ *                     other sign.
  *
  * @return As mluOpCarafeForward; MLUOP_STATUS_BAD_PARAM for an output in another layout than NCHW.
  */

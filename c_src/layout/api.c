@@ -83,9 +83,10 @@ static bool check_strides(struct mluop_call *call, const struct mluop_rule *rule
         return false;
       }
       if (__builtin_mul_overflow(dim, stride, &taken) || taken > MOST_ELEMENTS) {
-        *status =
-            mluop_fail(rule->status, call->api, "%s: dim %d times its stride overflows 64 bits",
-                       call->tensors[t].name, i);
+        *status = mluop_fail(rule->status, call->api,
+                             "%s: dim %d is %lld and its stride %lld, expected a product of at "
+                             "most 2^56",
+                             call->tensors[t].name, i, (long long)dim, (long long)stride);
         return false;
       }
     }

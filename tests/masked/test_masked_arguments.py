@@ -137,6 +137,9 @@ def test_masks_that_do_not_fit(mask):
         im2col.function(feature, np.nonzero(mask[None]), kernel_size=1)
     with pytest.raises(BadParamError, match="mask_h_idx: mask of no image given"):
         im2col.function(feature[:0], mask[None][:0], kernel_size=1)
+    for columns in (col, col[:, :0]):
+        with pytest.raises(BadParamError, match="mask_h_idx: mask of no image given"):
+            col2im.function(columns, mask[None][:0])
     with pytest.raises(BadTypeError, match="mask_w_idx: None given, expected an array; only a"):
         im2col.function(feature, np.array([0, 1]), kernel_size=1)
     with pytest.raises(BadTypeError, match="mask_h_idx: list given that is no array"):

@@ -32,6 +32,8 @@ def as_mask(function: str, mask_h_idx: Any, mask_w_idx: Any) -> Array | None:
     if mask.ndim not in (2, 3):
         problem = f"mask of shape {mask.shape} given, expected [H, W], or [N, H, W] for a batch"
         raise bad_value(function, "mask_h_idx", problem)
+    if mask.ndim == 3 and len(mask) == 0:
+        raise bad_value(function, "mask_h_idx", "mask of no image given")
     return mask
 
 
