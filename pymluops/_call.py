@@ -170,6 +170,8 @@ class Call(Arguments):
     def _make_ready(self, tensors: list[Tensor]) -> None:
         """Copy what C cannot read in place, unless C will reject the call anyway."""
         too_large = any(math.prod(tensor.shape) >= TOO_MANY for tensor in tensors)
+        if self._wide:
+            self._check_overlap(tensors)
         for tensor in tensors:
             if self._wide and tensor.dtype == _HALF:
                 # Coordinates stay what they are: values are float32 meanwhile, which loses nothing.
@@ -186,6 +188,15 @@ class Call(Arguments):
             else:
                 tensor.array = self._copied(tensor)
             tensor.pointer = pointer_to(tensor.array)
+
+    def _check_overlap(self, tensors: list[Tensor]) -> None:
+        """Refuse outputs that share memory with another array: C sees only their copies."""
+        for output in self.outputs:
+            for other in tensors:
+                shares = np.may_share_memory(output.array, other.array)
+                if shares and other is not output and other.array.flags.c_contiguous:
+                    problem = f"overlaps {other.name}, expected separate memory"
+                    self.refuse(output.name, problem)
 
     def _copied(self, tensor: Tensor) -> Array:
         try:

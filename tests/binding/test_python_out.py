@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from python_calls import WITH_OUT as CALLS
-from python_calls import as_tuple, assert_blames
+from python_calls import as_tuple, assert_blames, facts
 
 from pymluops import BadParamError, BadTypeError
 
@@ -93,6 +93,44 @@ def test_out_that_is_an_input(name, output):
         with pytest.raises(BadParamError, match="overlap"):
             call(**{argument: source, "out": replaced(name, output, out)})
         assert np.array_equal(pool, before)
+
+
+COORDINATES = {k: v for k, v in facts("FLOAT32_COORDINATES").items() if k in CALLS}
+
+
+@pytest.mark.parametrize("name", COORDINATES)
+def test_out_of_float16_with_float32_coordinates(name):
+    """Memory may not be shared either where C sees copies in float32."""
+    call = CALLS[name]
+    values = {
+        argument: base.astype(np.float16)
+        for argument, base in call.arrays.items()
+        if base.dtype == np.float32 and argument != COORDINATES[name]
+    }
+    outs = [
+        np.full(shape, 7, np.float16 if dtype == np.float32 else dtype)
+        for shape, dtype in call.outputs.values()
+    ]
+    whole = tuple(outs) if len(outs) > 1 else outs[0]
+    call(**values, out=whole)
+    pool = np.zeros(max(array.nbytes for array in (*outs, *values.values())), np.uint8)
+
+    def pooled(array):
+        view = pool[: array.nbytes].view(array.dtype).reshape(array.shape)
+        view[...] = array
+        return view
+
+    for i, out in enumerate(outs):
+        for argument, array in values.items():
+            shared = [*outs[:i], pooled(out), *outs[i + 1 :]]
+            changes = {**values, argument: pooled(array)}
+            before = pool.copy()
+            with pytest.raises(BadParamError, match="overlap"):
+                call(**changes, out=tuple(shared) if len(shared) > 1 else shared[0])
+            assert np.array_equal(pool, before)
+    if len(outs) > 1:
+        with pytest.raises(BadParamError, match="overlap"):
+            call(**values, out=tuple(pooled(out) for out in outs))
 
 
 @pytest.mark.parametrize("name", [name for name, call in CALLS.items() if len(call.outputs) == 2])
