@@ -10,9 +10,6 @@ enum {
   SMALL_IMAGE = 256 << 10, /* bytes: one that finds room in the second cache ... */
   SHORT_ROW = 512,         /* ... with rows of this many at most */
   COLUMN = 512,            /* bytes of each column in a block of strips */
-  FEW_PIXELS = 256,        /* of small images */
-  PANEL_LINES = 32,        /* along a panel, at most: for many threads */
-  PANEL_TILES = 16,        /* at least */
   FEW_ROWS = 64,           /* whose lines find room in the second cache wherever they are */
   STORES = 128,            /* about as many as a core has under way */
   LONG = 16,               /* lines, of a row or of a column */
@@ -161,8 +158,7 @@ static struct layout_args plan(const struct mluop_call *call, const void *input,
       .rows = {.count = from_nhwc ? pixels : channels},
       .columns = {.count = from_nhwc ? channels : pixels},
       .lines = whole ? 1 : height,
-      .size = (int)size,
-      .to_nhwc = !from_nhwc};
+      .size = (int)size};
   args.packed =
       args.from.pitch == args.columns.count * size && args.to.pitch == args.rows.count * size;
   return args;
@@ -199,22 +195,22 @@ static bool is_far(mluOpHandle_t handle, const struct layout_args *args, int64_t
 static void cut_both(struct layout_args *args) {
   const int64_t size = args->size, line = LINE_BYTES / size;
   int64_t rows = 128, columns = 2 * line;
-  if (args->plan.way == LAYOUT_FAR) {
+  if (args->way == LAYOUT_FAR) {
     rows = 4 * line;
     columns = 32 * line;
-  } else if (args->plan.way == LAYOUT_TILES && layout_crowded(args->from.pitch, line)) {
+  } else if (args->way == LAYOUT_TILES && layout_crowded(args->from.pitch, line)) {
     rows = line;
     columns = 256;
-  } else if (args->plan.way == LAYOUT_STRIPS) {
+  } else if (args->way == LAYOUT_STRIPS) {
     rows = COLUMN / size;
     columns = 4 * LAYOUT_PIECE / size;
-  } else if (args->plan.way == LAYOUT_DIAGONALS) {
+  } else if (args->way == LAYOUT_DIAGONALS) {
     /* Threads share the longer side. */
     rows = LAYOUT_DIAGONAL * line;
     columns = args->rows.count > args->columns.count ? WHOLE_ROW : rows;
   }
   /* Few channels: more pixels of each. */
-  if (args->plan.way != LAYOUT_DIAGONALS && args->rows.count < rows) {
+  if (args->way != LAYOUT_DIAGONALS && args->rows.count < rows) {
     columns = columns * rows / args->rows.count / line * line;
   }
   cut(&args->rows, rows, line);
@@ -233,49 +229,16 @@ static bool takes_whole_rows(mluOpHandle_t handle, const struct layout_args *arg
          !layout_crowded(args->to.pitch, STORES);
 }
 
-/* Whether a block is a panel: all channels of some pixels, or where pixels are few, all pixels of
-   some channels. It was measured with vectors of a line. All channels of many pixels into NCHW took
-   0.6 to 1.9 times as long as other blocks. Few pixels pay even if their rows crowd. */
-static bool takes_panels(mluOpHandle_t handle, const struct layout_args *args) {
-  const int64_t line = LINE_BYTES / args->size;
-  if (handle->vector_floats * 4 < LINE_BYTES) return false;
-  if (args->rows.count < line || args->columns.count < line) return false;
-  if (args->to_nhwc) return args->plan.way == LAYOUT_TILES;
-  return args->rows.count < FEW_PIXELS && !layout_crowded(args->to.pitch, line);
-}
-
-/* Two by two tiles along the channels, so that whole pixels are written, one after the other; or
-   one by four along the pixels. */
-static void cut_panels(struct layout_args *args) {
-  const int64_t line = LINE_BYTES / args->size;
-  const bool many_pixels = args->to_nhwc && args->columns.count >= FEW_PIXELS;
-  args->plan.along_columns = args->to_nhwc && !many_pixels;
-  args->plan.tiles_along = 1;
-  if (many_pixels) {
-    args->plan.tiles_along = layout_crowded(args->to.pitch, 2 * line) ? LAYOUT_TILES_ALONG : 2;
-  }
-  struct layout_extent *along = args->plan.along_columns ? &args->columns : &args->rows;
-  struct layout_extent *across = args->plan.along_columns ? &args->rows : &args->columns;
-  const int64_t tiles = PANEL_TILES / mluop_div_up(along->count, line);
-  cut(along, PANEL_LINES * line, line);
-  cut(across, mluop_max(many_pixels ? 2 : 4, tiles) * line, line);
-}
-
 void mluop_plan_layout(mluOpHandle_t handle, struct layout_args *args, int64_t moved) {
   const bool far = is_far(handle, args, moved);
   const int64_t line = LINE_BYTES / args->size;
-  args->plan.stream = far && args->to.pitch % LINE_BYTES == 0;
-  args->plan.way = far ? LAYOUT_FAR : way_of(args);
-  args->plan.along_columns = 0;
-  args->plan.tiles_along = LAYOUT_TILES_ALONG;
+  args->stream = far && args->to.pitch % LINE_BYTES == 0;
   if (!far && takes_whole_rows(handle, args, moved)) {
-    args->plan.way = LAYOUT_WHOLE_ROWS;
+    args->way = LAYOUT_WHOLE_ROWS;
     cut(&args->rows, line, line);
     cut(&args->columns, WHOLE_ROW, line);
-  } else if (!far && takes_panels(handle, args)) {
-    args->plan.way = LAYOUT_TILES;
-    cut_panels(args);
   } else {
+    args->way = far ? LAYOUT_FAR : way_of(args);
     cut_both(args);
   }
 }
@@ -319,7 +282,8 @@ mluOpStatus_t mluOpCpuConvertLayoutInPlace(mluOpHandle_t handle,
   if (!contract_holds(&call, in_place_rules, &status)) return status;
 
   struct layout_args args = plan(&call, output, output);
-  mluop_plan_layout(handle, &args, 0);
+  args.way = way_of(&args);
+  cut_both(&args);
   struct mluop_job job = {.kernel = layout_convert_in_place[handle->isa],
                           .args = &args,
                           .count = mluop_extent(&call, 'N'),

@@ -37,10 +37,10 @@ MLUOP_INLINE void convert_tile(const struct layout_args *a, const struct image_b
   const int64_t line = LINE_BYTES / size, pitch = a->from.pitch;
   const char *from = b->from + row * pitch + column * size;
   char *to = b->to + column * a->to.pitch + row * size;
-  for (int64_t k = 0; a->plan.way == LAYOUT_FAR && k < line; k++) {
+  for (int64_t k = 0; a->way == LAYOUT_FAR && k < line; k++) {
     mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
   }
-  for (int64_t k = 0; a->plan.way == LAYOUT_FAR && !stream && k < line; k++) {
+  for (int64_t k = 0; a->way == LAYOUT_FAR && !stream && k < line; k++) {
     mluop_prefetch_write((const void *)((uintptr_t)to + (uintptr_t)((line + k) * a->to.pitch)));
   }
   if (stream) {
@@ -76,30 +76,17 @@ MLUOP_INLINE int64_t next_line(struct span span, int64_t at, int64_t line) {
   return next_tile(span, at, at == span.begin && span.head > 0 ? span.head : line, line);
 }
 
-/* Some tiles along a side, then those beside them, and so on to its end. */
-MLUOP_INLINE void convert_along(const struct layout_args *a, const struct image_block *b,
-                                struct span along, struct span across, int along_columns,
-                                int size) {
-  const int64_t line = LINE_BYTES / size;
-  for (int64_t next = along.begin; next < along.end;) {
-    int64_t tiles[LAYOUT_TILES_ALONG], count = 0;
-    for (; count < a->plan.tiles_along && next < along.end; next = next_line(along, next, line)) {
-      tiles[count++] = next;
-    }
-    for (int64_t at = across.begin; at < across.end; at = next_line(across, at, line)) {
-      for (int64_t k = 0; k < count; k++) {
-        convert_tile(a, b, along_columns ? at : tiles[k], along_columns ? tiles[k] : at, size, 0);
-      }
-    }
-  }
-}
-
+/* Whole lines are read and written, those of the target from begin to end: a line of columns, then
+   the next one. */
 MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_block *b,
                                 int size) {
-  if (a->plan.along_columns) {
-    convert_along(a, b, b->columns, b->rows, 1, size);
-  } else {
-    convert_along(a, b, b->rows, b->columns, 0, size);
+  const int64_t line = LINE_BYTES / size;
+  const struct span rows = b->rows, columns = b->columns;
+  for (int64_t column = columns.begin; column < columns.end;
+       column = next_line(columns, column, line)) {
+    for (int64_t row = rows.begin; row < rows.end; row = next_line(rows, row, line)) {
+      convert_tile(a, b, row, column, size, 0);
+    }
   }
 }
 
@@ -287,7 +274,7 @@ __attribute__((noinline)) static void convert_strips(const struct layout_args *a
 MLUOP_INLINE enum layout_way way_through(const struct layout_args *a, int size) {
   const int64_t line = LINE_BYTES / size, vector = VECTOR_BYTES / size, pitch = a->from.pitch;
   const int64_t most = LAYOUT_DIAGONAL * line, rows = a->rows.count < most ? a->rows.count : most;
-  if (a->plan.way != LAYOUT_TILES || vector == line) return a->plan.way;
+  if (a->way != LAYOUT_TILES || vector == line) return a->way;
   if (vector >= 16 && !layout_crowded(pitch, line)) return LAYOUT_TILES;
   return layout_crowded(pitch, rows) ? LAYOUT_DIAGONALS : LAYOUT_STRIPS;
 }
@@ -297,13 +284,11 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block 
   const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size, line = LINE_BYTES / size;
   if (a->packed && convert_few(a, b, size)) return;
   const enum layout_way way = way_through(a, size);
-  const bool has_tiles = rows >= line && columns >= line;
-  if (has_tiles && way == LAYOUT_DIAGONALS) {
+  if (rows >= line && columns >= line && way == LAYOUT_DIAGONALS) {
     convert_diagonals(a, b, size);
-  } else if (has_tiles && way != LAYOUT_STRIPS) {
+  } else if (rows >= line && columns >= line && way != LAYOUT_STRIPS) {
     /* Short rows that do not begin with lines have too few whole ones. */
-    if (a->plan.stream &&
-        (uintptr_t)(b->to + (b->rows.begin + b->rows.head) * size) % LINE_BYTES == 0) {
+    if (a->stream && (uintptr_t)(b->to + (b->rows.begin + b->rows.head) * size) % LINE_BYTES == 0) {
       stream_tiles(a, b, size);
     } else {
       convert_tiles(a, b, size);
@@ -345,5 +330,5 @@ void MLUOP_VARIANT(layout_convert)(const void *vargs, int64_t begin, int64_t end
     line = 0;
     image++;
   }
-  if (a->plan.stream) vf_stream_end();
+  if (a->stream) vf_stream_end();
 }

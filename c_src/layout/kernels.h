@@ -12,9 +12,8 @@
 enum layout_way { LAYOUT_TILES, LAYOUT_WHOLE_ROWS, LAYOUT_FAR, LAYOUT_DIAGONALS, LAYOUT_STRIPS };
 
 enum {
-  LAYOUT_TILES_ALONG = 16, /* at a time, at most */
-  LAYOUT_DIAGONAL = 8,     /* tiles at a time */
-  LAYOUT_PIECE = 256       /* bytes of each row in a piece of strips */
+  LAYOUT_DIAGONAL = 8, /* tiles at a time */
+  LAYOUT_PIECE = 256   /* bytes of each row in a piece of strips */
 };
 
 /* Lines so far apart have the same place in the first cache, which holds a few of each. */
@@ -39,13 +38,6 @@ struct layout_extent {
   int64_t count, blocks, step;
 };
 
-/* How a block is gone through. */
-struct layout_plan {
-  enum layout_way way;
-  int along_columns, tiles_along; /* how tiles of a block are taken, and how many at a time */
-  int stream; /* past the caches: lines of the target begin at the same places in its rows */
-};
-
 /* Where rows of pixels do not follow each other, each is a matrix. */
 struct layout_args {
   const char *input;
@@ -54,9 +46,9 @@ struct layout_args {
   struct layout_extent rows, columns;
   int64_t lines; /* matrices of an image */
   int size;      /* of an element, in bytes */
-  int to_nhwc;   /* rows are channels and columns pixels, not the other way round */
   int packed;    /* rows follow each other, in the source and in the target */
-  struct layout_plan plan;
+  enum layout_way way;
+  int stream; /* past the caches: lines of the target begin at the same places in its rows */
 };
 
 MLUOP_KERNEL(layout_convert);          /* item: a block */

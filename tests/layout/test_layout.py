@@ -39,8 +39,6 @@ SHAPES = [
     (100, 32, 64),
     (264, 8, 128),
     (256, 32, 32),
-    (512, 16, 17),
-    (530, 13, 21),
 ]
 DTYPES = [np.float32, np.float16, np.int32, np.uint32, np.int16, np.uint16]
 
