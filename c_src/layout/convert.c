@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layout/few_channels.h"
+#include "layout/pieces.h"
 
 /* A line of each row and of each column. Past the caches, few lines are begun at a time. */
 MLUOP_INLINE void transpose_tile(const char *from, int64_t pitch, char *to, int64_t to_pitch,
@@ -32,22 +33,34 @@ TILE(stream_halves, 2, 1)
 TILE(stream_floats, 4, 1)
 
 /* From memory to memory, what is read soon is fetched, and what is written soon. */
-MLUOP_INLINE void convert_tile(const struct layout_args *a, const struct image_block *b,
-                               int64_t row, int64_t column, int size, int stream) {
-  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch;
-  const char *from = b->from + row * pitch + column * size;
-  char *to = b->to + column * a->to.pitch + row * size;
+MLUOP_INLINE void convert_tile(const struct layout_args *a, const char *from, char *to, int size,
+                               int stream) {
+  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
   for (int64_t k = 0; a->way == LAYOUT_FAR && k < line; k++) {
     mluop_prefetch((const void *)((uintptr_t)from + (uintptr_t)(k * pitch) + LINE_BYTES));
   }
   for (int64_t k = 0; a->way == LAYOUT_FAR && !stream && k < line; k++) {
-    mluop_prefetch_write((const void *)((uintptr_t)to + (uintptr_t)((line + k) * a->to.pitch)));
+    mluop_prefetch_write((const void *)((uintptr_t)to + (uintptr_t)((line + k) * to_pitch)));
   }
   if (stream) {
-    (size == 2 ? stream_halves : stream_floats)(from, pitch, to, a->to.pitch);
+    (size == 2 ? stream_halves : stream_floats)(from, pitch, to, to_pitch);
   } else {
-    (size == 2 ? move_halves : move_floats)(from, pitch, to, a->to.pitch);
+    (size == 2 ? move_halves : move_floats)(from, pitch, to, to_pitch);
   }
+}
+
+/* The tiles of a line of columns. The first one has the head, the last one overlaps that before. */
+MLUOP_INLINE void convert_tile_column(const struct layout_args *a, const char *from, char *to,
+                                      int64_t rows, int64_t head, int size) {
+  const int64_t line = LINE_BYTES / size, pitch = a->from.pitch;
+  if (head > 0) convert_tile(a, from, to, size, 0);
+  int64_t row = head;
+  for (; row + line <= rows; row += line) {
+    convert_tile(a, from + row * pitch, to + row * size, size, 0);
+  }
+  if (row == rows) return;
+  row = rows - line;
+  convert_tile(a, from + row * pitch, to + row * size, size, 0);
 }
 
 /* Elements from the begin of rows at `base` to their first whole line: 0 where they do not have
@@ -78,37 +91,62 @@ MLUOP_INLINE int64_t next_line(struct span span, int64_t at, int64_t line) {
 
 /* Whole lines are read and written, those of the target from begin to end: a line of columns, then
    the next one. */
-MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_block *b,
-                                int size) {
-  const int64_t line = LINE_BYTES / size;
-  const struct span rows = b->rows, columns = b->columns;
-  for (int64_t column = columns.begin; column < columns.end;
-       column = next_line(columns, column, line)) {
-    for (int64_t row = rows.begin; row < rows.end; row = next_line(rows, row, line)) {
-      convert_tile(a, b, row, column, size, 0);
-    }
+MLUOP_INLINE void transpose_tiles(const struct layout_args *a, const char *from, char *to,
+                                  int64_t rows, int64_t row_head, int64_t columns,
+                                  int64_t column_head, int size) {
+  const struct span across = {0, columns, column_head};
+  for (int64_t column = 0; column < columns;
+       column = next_line(across, column, LINE_BYTES / size)) {
+    convert_tile_column(a, from + column * size, to + column * a->to.pitch, rows, row_head, size);
   }
 }
 
-/* Fewer rows than a vector has elements: vectors are loaded, and runs of each column stored. Or
-   element by element: a few of them, or few channels of larger images. */
-MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_block *b,
-                                   struct span rows, int size) {
-  const int64_t height = RUN_BYTES / size, width = VECTOR_BYTES / size;
-  const int by_runs = rows.end - rows.begin >= height && a->columns.count >= width;
-  const struct span columns = b->columns;
-  for (int64_t column = columns.begin; by_runs && column < columns.end;
-       column = next_tile(columns, column, width, width)) {
-    for (int64_t row = rows.begin; row < rows.end; row = next_tile(rows, row, height, height)) {
-      transpose_vectors(b->from + row * a->from.pitch + column * size, a->from.pitch,
-                        b->to + column * a->to.pitch + row * size, a->to.pitch, size);
-    }
+/* On their own, as above. They are given numbers and not a block: what has just been stored number
+   by number and is loaded as vectors waits until all that was stored before is in the cache. */
+#define TILES(name, size)                                                                   \
+  __attribute__((noinline)) static void name(const struct layout_args *a, const char *from, \
+                                             char *to, int64_t rows, int64_t row_head,      \
+                                             int64_t columns, int64_t column_head) {        \
+    transpose_tiles(a, from, to, rows, row_head, columns, column_head, size);               \
   }
-  for (int64_t c = columns.begin; !by_runs && c < columns.end; c++) {
-    for (int64_t r = rows.begin; r < rows.end; r++) {
-      memcpy(b->to + c * a->to.pitch + r * size, b->from + r * a->from.pitch + c * size,
-             (size_t)size);
-    }
+TILES(tiles_of_halves, 2)
+TILES(tiles_of_floats, 4)
+
+MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct image_block *b,
+                                   int64_t begin, int64_t end, int size) {
+  const char *from = b->from + begin * a->from.pitch + b->columns.begin * size;
+  char *to = b->to + b->columns.begin * a->to.pitch + begin * size;
+  (size == 2 ? few_rows_of_halves : few_rows_of_floats)(
+      from, a->from.pitch, to, a->to.pitch, end - begin, b->columns.end - b->columns.begin);
+}
+
+/* What is left of a side behind whole tiles, if pieces take less time than a tile that overlaps the
+   one before. */
+MLUOP_INLINE int64_t rest_of(struct span span, int size) {
+  const int64_t line = LINE_BYTES / size, count = span.end - span.begin;
+  const int64_t left = (count - span.head) % line;
+  return left <= PAIR_BYTES / size && count - left >= line ? left : 0;
+}
+
+/* Tiles, and pieces of one or two runs for what is left. */
+MLUOP_INLINE void convert_tiles(const struct layout_args *a, const struct image_block *b,
+                                int size) {
+  const int64_t run = RUN_BYTES / size, pitch = a->from.pitch, to_pitch = a->to.pitch;
+  const int64_t rows = b->rows.end - b->rows.begin, columns = b->columns.end - b->columns.begin;
+  const int64_t more_rows = rest_of(b->rows, size), more_columns = rest_of(b->columns, size);
+  const char *from = b->from + b->rows.begin * pitch + b->columns.begin * size;
+  char *to = b->to + b->columns.begin * to_pitch + b->rows.begin * size;
+  (size == 2 ? tiles_of_halves : tiles_of_floats)(a, from, to, rows - more_rows, b->rows.head,
+                                                  columns - more_columns, b->columns.head);
+  if (more_rows > 0) {
+    const int64_t height = mluop_div_up(more_rows, run) * run, row = rows - height;
+    (size == 2 ? few_rows_of_halves : few_rows_of_floats)(
+        from + row * pitch, pitch, to + row * size, to_pitch, height, columns);
+  }
+  if (more_columns > 0) {
+    const int64_t width = mluop_div_up(more_columns, run) * run, column = columns - width;
+    (size == 2 ? strips_of_halves : strips_of_floats)(
+        from + column * size, pitch, to + column * to_pitch, to_pitch, rows, width);
   }
 }
 
@@ -123,21 +161,12 @@ MLUOP_INLINE void stream_tiles(const struct layout_args *a, const struct image_b
   for (int64_t column = columns.begin; column < columns.end;
        column = next_line(columns, column, line)) {
     for (int64_t row = lines.begin; row < lines.end; row += line) {
-      convert_tile(a, b, row, column, size, 1);
+      convert_tile(a, b->from + row * a->from.pitch + column * size,
+                   b->to + column * a->to.pitch + row * size, size, 1);
     }
   }
-  convert_few_rows(a, b, (struct span){b->rows.begin, lines.begin, 0}, size);
-  convert_few_rows(a, b, (struct span){lines.end, b->rows.end, 0}, size);
-}
-
-/* A tile of a vector of each of `width` columns: two runs of each row of floats, or one. */
-MLUOP_INLINE void transpose_strip(const char *from, int64_t pitch, char *to, int64_t to_pitch,
-                                  int64_t width, int size) {
-  if (size == 4 && width == PAIR_BYTES / 4) {
-    transpose_pairs(from, pitch, to, to_pitch, size);
-  } else {
-    transpose_runs(from, pitch, to, to_pitch, RUN_BYTES / size, size, 0);
-  }
+  if (lines.begin > b->rows.begin) convert_few_rows(a, b, b->rows.begin, lines.begin, size);
+  if (lines.end < b->rows.end) convert_few_rows(a, b, lines.end, b->rows.end, size);
 }
 
 /* Tiles that are converted together, by way of a buffer. */
@@ -224,39 +253,9 @@ MLUOP_INLINE void convert_diagonals(const struct layout_args *a, const struct im
   }
 }
 
-/* Eight columns at a time, or fewer, each written from begin to end. Lines of many columns would
-   have the same place in the first cache where columns are a power of two apart, and push each
-   other out. */
-MLUOP_INLINE void transpose_strips(const char *from, int64_t pitch, char *to, int64_t to_pitch,
-                                   int64_t rows, int64_t columns, int size) {
-  const int64_t height = VECTOR_BYTES / size;
-  const int64_t width = size == 4 && columns >= PAIR_BYTES / 4 ? PAIR_BYTES / 4 : RUN_BYTES / size;
-  const struct span across = {0, columns, 0};
-  for (int64_t column = 0; column < columns; column = next_tile(across, column, width, width)) {
-    const char *source = from + column * size;
-    char *target = to + column * to_pitch;
-    for (int64_t row = 0; row + height <= rows; row += height) {
-      transpose_strip(source + row * pitch, pitch, target + row * size, to_pitch, width, size);
-    }
-    if (rows % height != 0) {
-      transpose_strip(source + (rows - height) * pitch, pitch, target + (rows - height) * size,
-                      to_pitch, width, size);
-    }
-  }
-}
-
-/* On their own, or the compiler has too few registers left for their loops. */
-#define STRIPS(name, size)                                                                      \
-  __attribute__((noinline)) static void name(const char *from, int64_t pitch, char *to,         \
-                                             int64_t to_pitch, int64_t rows, int64_t columns) { \
-    transpose_strips(from, pitch, to, to_pitch, rows, columns, size);                           \
-  }
-STRIPS(strips_of_halves, 2)
-STRIPS(strips_of_floats, 4)
-
 /* Pieces side by side follow each other: what was fetched beside one is used by the next. */
-__attribute__((noinline)) static void convert_strips(const struct layout_args *a,
-                                                     const struct image_block *b, int size) {
+MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_block *b,
+                                 int size) {
   const int64_t rows = b->rows.end - b->rows.begin;
   const char *from = b->from + b->rows.begin * a->from.pitch;
   char *to = b->to + b->rows.begin * size;
@@ -296,7 +295,7 @@ MLUOP_INLINE void convert(const struct layout_args *a, const struct image_block 
   } else if (rows >= vector && columns >= run) {
     convert_strips(a, b, size);
   } else {
-    convert_few_rows(a, b, b->rows, size);
+    convert_few_rows(a, b, b->rows.begin, b->rows.end, size);
   }
 }
 

@@ -37,32 +37,39 @@ MLUOP_INLINE void convert_channels(const struct layout_args *a, const struct ima
   }
 }
 
-/* Columns shorter than a run, one after the other: each is stored as a run, whose rest the next one
-   replaces. */
+/* Columns shorter than one or two runs, one after the other: each is stored as so many, whose rest
+   the next one replaces. */
 MLUOP_INLINE void convert_short_columns(const struct layout_args *a, const struct image_block *b,
-                                        int size) {
+                                        int runs, int size) {
   const int64_t width = VECTOR_BYTES / size, pitch = a->to.pitch, bytes = width * pitch;
-  char spare[VECTOR_BYTES / 2 * RUN_BYTES];
+  char spare[VECTOR_BYTES * RUN_BYTES];
   for (int64_t column = b->columns.begin; column < b->columns.end;
        column = next_tile(b->columns, column, width, width)) {
     char *to = b->to + column * pitch;
-    const int whole = (b->columns.end - column) * pitch < bytes + RUN_BYTES;
+    const int whole = (b->columns.end - column) * pitch < bytes + runs * RUN_BYTES;
     transpose_short_columns(b->from + column * size, a->from.pitch, whole ? spare : to, pitch,
-                            (int)a->rows.count, size);
+                            (int)a->rows.count, runs, size);
     if (whole) memcpy(to, spare, (size_t)bytes);
   }
 }
 
-/* Rows shorter than a run, one after the other: each is loaded as a run. */
+/* Rows shorter than one or two runs, one after the other: each is loaded as so many. */
 MLUOP_INLINE void convert_short_rows(const struct layout_args *a, const struct image_block *b,
-                                     int size) {
+                                     int runs, int size) {
   const int64_t height = VECTOR_BYTES / size, pitch = a->from.pitch, bytes = height * pitch;
-  char spare[VECTOR_BYTES / 2 * RUN_BYTES];
+  char spare[VECTOR_BYTES * RUN_BYTES];
+  const int columns = (int)a->columns.count;
   for (int64_t row = b->rows.begin; row < b->rows.end;
        row = next_tile(b->rows, row, height, height)) {
     const char *from = b->from + row * pitch;
-    if ((b->rows.end - row) * pitch < bytes + RUN_BYTES) from = memcpy(spare, from, (size_t)bytes);
-    transpose_runs(from, pitch, b->to + row * size, a->to.pitch, (int)a->columns.count, size, 0);
+    if ((b->rows.end - row) * pitch < bytes + runs * RUN_BYTES) {
+      from = memcpy(spare, from, (size_t)bytes);
+    }
+    if (runs == 2) {
+      transpose_pairs(from, pitch, b->to + row * size, a->to.pitch, columns, size);
+    } else {
+      transpose_runs(from, pitch, b->to + row * size, a->to.pitch, columns, size, 0);
+    }
   }
 }
 
@@ -86,9 +93,13 @@ MLUOP_INLINE int convert_few(const struct layout_args *a, const struct image_blo
       return 1;
   }
   if (rows < run && columns >= vector) {
-    convert_short_columns(a, b, size);
+    convert_short_columns(a, b, 1, size);
   } else if (columns < run && rows >= vector) {
-    convert_short_rows(a, b, size);
+    convert_short_rows(a, b, 1, size);
+  } else if (FULL_LINES && rows > run && rows < 2 * run && columns >= vector) {
+    convert_short_columns(a, b, 2, size);
+  } else if (VECTOR_BYTES > RUN_BYTES && columns > run && columns < 2 * run && rows >= vector) {
+    convert_short_rows(a, b, 2, size);
   } else {
     return 0;
   }

@@ -13,7 +13,8 @@
 enum {
   RUN_BYTES = 16,
   VECTOR_BYTES = VL * 4,
-  PAIR_BYTES = VECTOR_BYTES < 2 * RUN_BYTES ? VECTOR_BYTES : 2 * RUN_BYTES
+  PAIR_BYTES = VECTOR_BYTES < 2 * RUN_BYTES ? VECTOR_BYTES : 2 * RUN_BYTES,
+  FULL_LINES = VL == 16 /* a vector is a line of the cache */
 };
 
 /* Pinned, or the compiler keeps the address of each row, for which it has no registers. */
@@ -49,9 +50,9 @@ MLUOP_INLINE void transpose_runs(const char *from, int64_t from_pitch, char *to,
   }
 }
 
-/* The same of two runs of each row, where a vector has as many: fewer loads. */
+/* The same of two runs of each row, where a vector has as many. */
 MLUOP_INLINE void transpose_pairs(const char *from, int64_t pitch, char *to, int64_t to_pitch,
-                                  int size) {
+                                  int columns, int size) {
   enum { ROWS = VECTOR_BYTES / PAIR_BYTES, RUNS = PAIR_BYTES / RUN_BYTES };
   const int run = RUN_BYTES / size;
   vf vectors[2 * 8];
@@ -64,9 +65,11 @@ MLUOP_INLINE void transpose_pairs(const char *from, int64_t pitch, char *to, int
     transpose_matrices_(vectors + r * run, size);
   }
   for (int i = 0; i < run; i++) {
-    vf columns[2] = {vectors[i], vectors[(RUNS - 1) * run + i]};
-    if (RUNS > 1) vf_unzip_runs(columns);
-    for (int r = 0; r < RUNS; r++) vf_store((void *)(to + r * run * to_pitch), columns[r]);
+    vf both[2] = {vectors[i], vectors[(RUNS - 1) * run + i]};
+    if (RUNS > 1) vf_unzip_runs(both);
+    for (int r = 0; r < RUNS && r * run + i < columns; r++) {
+      vf_store((void *)(to + r * run * to_pitch), both[r]);
+    }
     to = (char *)transpose_next_(to, to_pitch);
   }
 }
@@ -87,23 +90,53 @@ MLUOP_INLINE void transpose_vectors(const char *from, int64_t from_pitch, char *
   }
 }
 
-/* Fewer rows than a run has elements. Each column becomes a run, in order; what follows its
-   elements is anything, and may be where the next one goes. */
+/* A vector of each of two runs' worth of rows, where a vector has as many runs; each column becomes
+   two runs. */
+MLUOP_INLINE void transpose_vector_pairs(const char *from, int64_t from_pitch, char *to,
+                                         int64_t to_pitch, int size) {
+  enum { COLUMNS = VECTOR_BYTES / PAIR_BYTES, RUNS = PAIR_BYTES / RUN_BYTES };
+  const int run = RUN_BYTES / size;
+  vf vectors[2 * 8];
+  for (int r = 0; r < RUNS; r++) {
+    for (int i = 0; i < run; i++) {
+      vectors[r * run + i] = vf_load((const void *)from);
+      from = transpose_next_(from, from_pitch);
+    }
+    transpose_matrices_(vectors + r * run, size);
+  }
+  for (int i = 0; i < run; i++) {
+    vf columns[2] = {vectors[i], vectors[(RUNS - 1) * run + i]};
+    if (RUNS > 1) vf_zip_runs(columns);
+    for (int r = 0; r < RUNS; r++) {
+      vf_store_eights((void *)(to + r * COLUMNS * run * to_pitch), run * to_pitch / 4, columns[r]);
+    }
+    to = (char *)transpose_next_(to, to_pitch);
+  }
+}
+
+/* Fewer rows than one or two runs have elements. Each column becomes that many runs, in order; what
+   follows its elements is anything, and may be where the next one goes. */
 MLUOP_INLINE void transpose_short_columns(const char *from, int64_t from_pitch, char *to,
-                                          int64_t to_pitch, int rows, int size) {
-  const int runs = RUN_BYTES / size;
-  vf vectors[8];
-  for (int i = 0; i < runs; i++) {
+                                          int64_t to_pitch, int rows, int runs, int size) {
+  const int run = RUN_BYTES / size;
+  vf vectors[2 * 8];
+  for (int i = 0; i < runs * run; i++) {
     vectors[i] = vf_load((const void *)from);
     if (i + 1 < rows) from = transpose_next_(from, from_pitch);
   }
-  transpose_matrices_(vectors, size);
-  char columns[8][VECTOR_BYTES];
-  for (int i = 0; i < runs; i++) vf_store((void *)columns[i], vectors[i]);
-  for (int at = 0; at < VECTOR_BYTES; at += RUN_BYTES) {
-    for (int i = 0; i < runs; i++) {
-      memcpy(to, columns[i] + at, RUN_BYTES);
-      to = (char *)transpose_next_(to, to_pitch);
+  for (int r = 0; r < runs; r++) transpose_matrices_(vectors + r * run, size);
+  char columns[2][8][VECTOR_BYTES];
+  for (int i = 0; i < run; i++) {
+    vf both[2] = {vectors[i], vectors[(runs - 1) * run + i]};
+    if (runs == 2) vf_zip_runs(both);
+    for (int r = 0; r < runs; r++) vf_store((void *)columns[r][i], both[r]);
+  }
+  for (int r = 0; r < runs; r++) {
+    for (int at = 0; at < VECTOR_BYTES; at += runs * RUN_BYTES) {
+      for (int i = 0; i < run; i++) {
+        memcpy(to, columns[r][i] + at, (size_t)(runs * RUN_BYTES));
+        to = (char *)transpose_next_(to, to_pitch);
+      }
     }
   }
 }

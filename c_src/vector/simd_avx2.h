@@ -95,6 +95,7 @@ MLUOP_INLINE void vf_transpose_runs(vf rows[2]) {
   rows[0] = low;
 }
 MLUOP_INLINE void vf_unzip_runs(vf rows[2]) { vf_transpose_runs(rows); }
+MLUOP_INLINE void vf_zip_runs(vf rows[2]) { vf_transpose_runs(rows); }
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {
@@ -119,6 +120,10 @@ MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
 MLUOP_INLINE vf vf_load_eights(const float *p, int64_t step) {
   (void)step;
   return vf_load(p);
+}
+MLUOP_INLINE void vf_store_eights(float *p, int64_t step, vf v) {
+  (void)step;
+  vf_store(p, v);
 }
 MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   _mm_storeu_ps(p, _mm256_castps256_ps128(v));

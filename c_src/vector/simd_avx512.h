@@ -104,6 +104,13 @@ MLUOP_INLINE void vf_unzip_runs(vf rows[2]) {
   rows[1] = _mm512_shuffle_f32x4(rows[0], rows[1], 0xdd);
   rows[0] = even;
 }
+MLUOP_INLINE void vf_zip_runs(vf rows[2]) {
+  const __m512d a = _mm512_castps_pd(rows[0]), b = _mm512_castps_pd(rows[1]);
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  rows[0] = _mm512_castpd_ps(_mm512_permutex2var_pd(a, low, b));
+  rows[1] = _mm512_castpd_ps(_mm512_permutex2var_pd(a, high, b));
+}
 MLUOP_INLINE void vf_transpose(vf rows[VL]) {
   vf t[VL];
   for (int i = 0; i < VL; i += 2) {
@@ -140,6 +147,10 @@ MLUOP_INLINE vf vf_load_fours(const float *p, int64_t step) {
 MLUOP_INLINE vf vf_load_eights(const float *p, int64_t step) {
   const __m512 one = _mm512_castps256_ps512(_mm256_loadu_ps(p));
   return _mm512_insertf32x8(one, _mm256_loadu_ps(p + step), 1);
+}
+MLUOP_INLINE void vf_store_eights(float *p, int64_t step, vf v) {
+  _mm256_storeu_ps(p, _mm512_castps512_ps256(v));
+  _mm256_storeu_ps(p + step, _mm512_extractf32x8_ps(v, 1));
 }
 MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   _mm_storeu_ps(p, _mm512_castps512_ps128(v));

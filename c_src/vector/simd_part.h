@@ -79,6 +79,11 @@ MLUOP_INLINE vf vf_load_eights(const float *p, int64_t step) {
   return vf_load(p);
 }
 MLUOP_INLINE void vf_unzip_runs(vf rows[2]) { (void)rows; }
+MLUOP_INLINE void vf_zip_runs(vf rows[2]) { (void)rows; }
+MLUOP_INLINE void vf_store_eights(float *p, int64_t step, vf v) {
+  (void)step;
+  vf_store(p, v);
+}
 MLUOP_INLINE void vf_store_fours(float *p, int64_t step, vf v) {
   (void)step;
   vf_store(p, v);

@@ -9,8 +9,8 @@ from everywhere import inputs_at, results_everywhere
 import pymluops
 from pymluops.capi import Layout, Status, ffi, lib
 
-# Channels, height, width: fewer than a vector has, primes, around 16, 32 and 128, whole lines, and
-# lines that are pages apart.
+# Channels, height, width: fewer than a vector has, primes, around 16, 32 and 128, whole lines and a
+# few elements more, and lines that are pages apart.
 SHAPES = [
     (1, 1, 1),
     (3, 5, 7),
@@ -22,11 +22,18 @@ SHAPES = [
     (5, 7, 37),
     (6, 1, 300),
     (7, 50, 51),
+    (9, 13, 5),
+    (12, 9, 11),
     (15, 7, 7),
     (16, 1, 16),
     (17, 4, 4),
+    (20, 5, 33),
+    (21, 11, 7),
+    (24, 64, 32),
     (31, 32, 1),
     (33, 3, 3),
+    (45, 9, 7),
+    (56, 10, 10),
     (64, 7, 7),
     (127, 13, 1),
     (128, 16, 8),
