@@ -16,9 +16,9 @@
      vf_load_fours(p, step)  VL / 4 runs of four floats, `step` apart; vf_transpose_fours(rows):
                              of four vectors, the 4 x 4 matrix of each run
      vf_transpose_runs(rows) of VL / 4 vectors, the matrix of their runs of four floats
-     vf_load_eights(p, step) VL / 8 runs of eight floats, `step` apart; vf_unzip_runs(rows): of two
-                             vectors, the even runs of four of both, and the odd ones; where a
-                             vector has one run of four, a vector, and nothing
+     vf_load_eights(p, step) VL / 8 runs of eight floats, `step` apart; vf_store_eights likewise
+     vf_unzip_runs(rows)     of two vectors, the even runs of four of both, and the odd ones, if a
+                             vector has more than one run; vf_zip_runs(rows) is the way back
      ..._half(p)             VL halves in memory, converted from or to floats (one rounding, to
                              even)
      vf_transpose_eights(rows)

@@ -65,21 +65,22 @@ static void runs_of_eight_are_transposed(void) {
   }
 }
 
-/* The address of run 0 such that the runs, `step` elements apart, touch one end of the room. */
-static unsigned char *place(struct room room, int64_t runs, int64_t step, int64_t size,
-                            int at_end) {
+/* The address of run 0 such that runs of `length` floats, `step` apart, touch one end of the room.
+ */
+static float *place(struct room room, int64_t runs, int64_t length, int64_t step, int at_end) {
   const int64_t other = (runs - 1) * step, low = other < 0 ? other : 0, high = other - low;
-  return at_end ? room.end - (4 + (other > 0 ? high : 0)) * size : room.begin - low * size;
+  float *first = (void *)room.begin, *last = (void *)room.end;
+  return at_end ? last - high - length : first - low;
 }
 
 static const int64_t steps[] = {4, 5, 7, 16, 33, -4, -9};
-enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+enum { STEPS = sizeof(steps) / sizeof(steps[0]), EIGHT = VL < 8 ? VL : 8 };
 
 static void runs_of_four_are_loaded(void) {
   const struct room room = room_random(0);
   for (int k = 0; k < 2 * STEPS; k++) {
     const int64_t step = steps[k / 2];
-    const float *p = (const void *)place(room, FOURS, step, 4, k % 2);
+    const float *p = place(room, FOURS, 4, step, k % 2);
     float lanes[VL];
     vf_store(lanes, vf_load_fours(p, step));
     for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], p[i / 4 * step + i % 4]));
@@ -87,13 +88,10 @@ static void runs_of_four_are_loaded(void) {
 }
 
 static void runs_of_eight_are_loaded(void) {
-  enum { EIGHT = VL < 8 ? VL : 8 };
   const struct room room = room_random(0);
   for (int k = 0; k < 2 * STEPS; k++) {
-    const int64_t step = 2 * steps[k / 2], other = (VL / EIGHT - 1) * step;
-    const int64_t low = other < 0 ? other : 0, high = other > 0 ? other : 0;
-    const float *first = (const void *)room.begin, *last = (const void *)room.end;
-    const float *p = k % 2 == 0 ? first - low : last - high - EIGHT;
+    const int64_t step = 2 * steps[k / 2];
+    const float *p = place(room, VL / EIGHT, EIGHT, step, k % 2);
     float lanes[VL];
     vf_store(lanes, vf_load_eights(p, step));
     for (int i = 0; i < VL; i++) CHECK(same_bits(lanes[i], p[i / EIGHT * step + i % EIGHT]));
@@ -115,20 +113,41 @@ static void even_runs_leave_odd_ones(void) {
   }
 }
 
-static void runs_of_four_are_stored(void) {
-  for (int k = 0; k < 2 * STEPS; k++) {
-    const int64_t step = steps[k / 2];
-    const struct room room = room_clean(0);
-    float *p = (void *)place(room, FOURS, step, 4, k % 2);
-    float lanes[VL];
-    fill(lanes, VL);
+static void zipped_runs_are_as_before(void) {
+  float from[2 * VL], to[VL];
+  fill(from, 2 * VL);
+  vf rows[2] = {vf_load(from), vf_load(from + VL)};
+  vf_unzip_runs(rows);
+  vf_zip_runs(rows);
+  for (int i = 0; i < 2; i++) {
+    vf_store(to, rows[i]);
+    for (int k = 0; k < VL; k++) CHECK(same_bits(to[k], from[i * VL + k]));
+  }
+}
+
+static void check_stored(int by_eights, int64_t step, int at_end) {
+  const int64_t length = by_eights ? EIGHT : 4;
+  const struct room room = room_clean(0);
+  float *p = place(room, VL / length, length, step, at_end);
+  float lanes[VL];
+  fill(lanes, VL);
+  if (by_eights) {
+    vf_store_eights(p, step, vf_load(lanes));
+  } else {
     vf_store_fours(p, step, vf_load(lanes));
-    for (int i = 0; i < VL; i++) {
-      float *at = &p[i / 4 * step + i % 4];
-      CHECK(same_bits(lanes[i], *at));
-      memset(at, 0xa5, sizeof(*at)); /* as room_clean left it */
-    }
-    CHECK(room_only(room, p, 0));
+  }
+  for (int i = 0; i < VL; i++) {
+    float *at = &p[i / length * step + i % length];
+    CHECK(same_bits(lanes[i], *at));
+    memset(at, 0xa5, sizeof(*at)); /* as room_clean left it */
+  }
+  CHECK(room_only(room, p, 0));
+}
+
+static void runs_are_stored(void) {
+  for (int k = 0; k < 2 * STEPS; k++) {
+    check_stored(0, steps[k / 2], k % 2);
+    check_stored(1, 2 * steps[k / 2], k % 2);
   }
 }
 
@@ -154,7 +173,8 @@ static const struct test tests[] = {
     TEST(runs_of_four_are_loaded),
     TEST(runs_of_eight_are_loaded),
     TEST(even_runs_leave_odd_ones),
-    TEST(runs_of_four_are_stored),
+    TEST(zipped_runs_are_as_before),
+    TEST(runs_are_stored),
     TEST(table_of_sixteen),
 };
 VECTOR_TESTS(tests);

@@ -35,8 +35,11 @@ static void runs_past_caches(const char *from, char *to, int size) {
 static void vectors(const char *from, char *to, int size) {
   transpose_vectors(from, PITCH, to, PITCH, size);
 }
+static void vector_pairs(const char *from, char *to, int size) {
+  transpose_vector_pairs(from, PITCH, to, PITCH, size);
+}
 static void pairs(const char *from, char *to, int size) {
-  transpose_pairs(from, PITCH, to, PITCH, size);
+  transpose_pairs(from, PITCH, to, PITCH, PAIR_BYTES / size, size);
 }
 static void square(const char *from, char *to, int size) {
   transpose_square(from, PITCH, to, PITCH, size, 0);
@@ -60,29 +63,36 @@ static void check(transpose *tile, int64_t rows, int64_t columns, int size, int 
   }
 }
 
-/* Rows shorter than a run: whole runs are loaded, and nothing is made of what follows them. */
-static void check_short_rows(int size) {
-  const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size;
-  for (int64_t columns = 1; columns < run; columns++) {
+/* Rows shorter than one or two runs: whole ones are loaded, and nothing is made of what follows
+   them. */
+static void check_short_rows(int runs, int size) {
+  const int64_t bytes = runs * RUN_BYTES, vector = VECTOR_BYTES / size;
+  for (int64_t columns = 1; columns < bytes / size; columns++) {
     const struct room source = room_random(0), target = room_clean(1);
-    const unsigned char *from = source.end - ((vector - 1) * PITCH + RUN_BYTES);
-    transpose_runs((const char *)from, PITCH, (char *)target.begin, PITCH, (int)columns, size, 0);
+    const unsigned char *from = source.end - ((vector - 1) * PITCH + bytes);
+    char *to = (char *)target.begin;
+    if (runs == 2) {
+      transpose_pairs((const char *)from, PITCH, to, PITCH, (int)columns, size);
+    } else {
+      transpose_runs((const char *)from, PITCH, to, PITCH, (int)columns, size, 0);
+    }
     CHECK(moved(from, target.begin, PITCH, vector, columns, size));
     CHECK(room_only(target, target.begin, 0));
   }
 }
 
-/* Columns shorter than a run, without gaps: each is stored as a run, the last one as well. */
-static void check_short_columns(int size) {
-  const int64_t run = RUN_BYTES / size, vector = VECTOR_BYTES / size;
-  for (int64_t rows = 1; rows < run; rows++) {
+/* Columns shorter than one or two runs, without gaps: each is stored as so many, the last one as
+   well. */
+static void check_short_columns(int runs, int size) {
+  const int64_t bytes = runs * RUN_BYTES, vector = VECTOR_BYTES / size;
+  for (int64_t rows = 1; rows < bytes / size; rows++) {
     const struct room source = room_random(0), target = room_clean(1);
     const unsigned char *from = source.end - ((rows - 1) * PITCH + vector * size);
     const int64_t pitch = rows * size;
-    unsigned char *to = target.end - (vector - 1) * pitch - RUN_BYTES;
-    transpose_short_columns((const char *)from, PITCH, (char *)to, pitch, (int)rows, size);
+    unsigned char *to = target.end - (vector - 1) * pitch - bytes;
+    transpose_short_columns((const char *)from, PITCH, (char *)to, pitch, (int)rows, runs, size);
     CHECK(moved(from, to, pitch, rows, vector, size));
-    memset(target.end - RUN_BYTES, 0xa5, RUN_BYTES);
+    memset(target.end - bytes, 0xa5, (size_t)bytes);
     CHECK(room_only(target, to, 0));
   }
 }
@@ -94,10 +104,13 @@ static void tiles_are_transposed(void) {
     check(runs_past_caches, vector, run, size, LINE_BYTES);
     check(pairs, vector, PAIR_BYTES / size, size, size);
     check(vectors, run, vector, size, size);
+    check(vector_pairs, PAIR_BYTES / size, vector, size, size);
     check(square, vector, vector, size, size);
     check(square_past_caches, vector, vector, size, LINE_BYTES);
-    check_short_rows(size);
-    check_short_columns(size);
+    for (int runs = 1; runs <= PAIR_BYTES / RUN_BYTES; runs++) {
+      check_short_rows(runs, size);
+      check_short_columns(runs, size);
+    }
   }
 }
 
