@@ -224,8 +224,8 @@ static void cut_both(struct layout_args *args) {
 /* Whether long rows are read from begin to end, as memory is read fastest, while a line of each of
    their columns is written. There must be room for these lines in the first cache, and a vector
    must be as long as one. Where columns do not begin with lines, each of these is written twice,
-   which pays only if the rows of blocks crowd. Not of several images: what a core fetches ahead at the end of one image
-   would be what another thread writes at the same place of the next one. */
+   which pays only if the rows of blocks crowd. Not of several images: what a core fetches ahead at
+   the end of one image would be what another thread writes at the same place of the next one. */
 static bool takes_whole_rows(mluOpHandle_t handle, const struct layout_args *args, int64_t moved) {
   const int64_t rows = args->rows.count, columns = args->columns.count;
   const int64_t at_least = LONG * LINE_BYTES / args->size;
