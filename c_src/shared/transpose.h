@@ -74,16 +74,25 @@ MLUOP_INLINE void transpose_pairs(const char *from, int64_t pitch, char *to, int
   }
 }
 
+/* A vector of each of so many runs' worth of rows, of which the matrices are transposed. */
+MLUOP_INLINE void transpose_load_(vf *vectors, const char *from, int64_t pitch, int runs,
+                                  int size) {
+  const int run = RUN_BYTES / size;
+  for (int r = 0; r < runs; r++) {
+    for (int i = 0; i < run; i++) {
+      vectors[r * run + i] = vf_load((const void *)from);
+      from = transpose_next_(from, pitch);
+    }
+    transpose_matrices_(vectors + r * run, size);
+  }
+}
+
 /* The other way round: a vector of each of one run's worth of rows; each column becomes a run. */
 MLUOP_INLINE void transpose_vectors(const char *from, int64_t from_pitch, char *to,
                                     int64_t to_pitch, int size) {
   const int runs = RUN_BYTES / size;
   vf vectors[8];
-  for (int i = 0; i < runs; i++) {
-    vectors[i] = vf_load((const void *)from);
-    from = transpose_next_(from, from_pitch);
-  }
-  transpose_matrices_(vectors, size);
+  transpose_load_(vectors, from, from_pitch, 1, size);
   for (int i = 0; i < runs; i++) {
     vf_store_fours((void *)to, runs * to_pitch / 4, vectors[i]);
     to = (char *)transpose_next_(to, to_pitch);
@@ -97,13 +106,7 @@ MLUOP_INLINE void transpose_vector_pairs(const char *from, int64_t from_pitch, c
   enum { COLUMNS = VECTOR_BYTES / PAIR_BYTES, RUNS = PAIR_BYTES / RUN_BYTES };
   const int run = RUN_BYTES / size;
   vf vectors[2 * 8];
-  for (int r = 0; r < RUNS; r++) {
-    for (int i = 0; i < run; i++) {
-      vectors[r * run + i] = vf_load((const void *)from);
-      from = transpose_next_(from, from_pitch);
-    }
-    transpose_matrices_(vectors + r * run, size);
-  }
+  transpose_load_(vectors, from, from_pitch, RUNS, size);
   for (int i = 0; i < run; i++) {
     vf columns[2] = {vectors[i], vectors[(RUNS - 1) * run + i]};
     if (RUNS > 1) vf_zip_runs(columns);
@@ -147,13 +150,7 @@ MLUOP_INLINE void transpose_square(const char *from, int64_t from_pitch, char *t
   enum { RUNS = VECTOR_BYTES / RUN_BYTES };
   const int run = RUN_BYTES / size;
   vf vectors[VECTOR_BYTES / 2];
-  for (int r = 0; r < RUNS; r++) {
-    for (int i = 0; i < run; i++) {
-      vectors[r * run + i] = vf_load((const void *)from);
-      from = transpose_next_(from, from_pitch);
-    }
-    transpose_matrices_(vectors + r * run, size);
-  }
+  transpose_load_(vectors, from, from_pitch, RUNS, size);
   for (int i = 0; i < run; i++) {
     vf runs[RUNS];
     for (int r = 0; r < RUNS; r++) runs[r] = vectors[r * run + i];
