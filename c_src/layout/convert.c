@@ -121,11 +121,10 @@ MLUOP_INLINE void convert_few_rows(const struct layout_args *a, const struct ima
 }
 
 /* What is left of a side behind whole tiles, if pieces take less time than a tile that overlaps the
-   one before. */
+   one before. There is one before: a block with a head ends with a tile, or has many lines. */
 MLUOP_INLINE int64_t rest_of(struct span span, int size) {
-  const int64_t line = LINE_BYTES / size, count = span.end - span.begin;
-  const int64_t left = (count - span.head) % line;
-  return left <= PAIR_BYTES / size && count - left >= line ? left : 0;
+  const int64_t left = (span.end - span.begin - span.head) % (LINE_BYTES / size);
+  return left <= PAIR_BYTES / size ? left : 0;
 }
 
 /* Tiles, and pieces of one or two runs for what is left. */
@@ -253,14 +252,14 @@ MLUOP_INLINE void convert_diagonals(const struct layout_args *a, const struct im
   }
 }
 
-/* Pieces side by side follow each other: what was fetched beside one is used by the next. */
+/* Sections side by side follow each other: what was fetched beside one is used by the next. */
 MLUOP_INLINE void convert_strips(const struct layout_args *a, const struct image_block *b,
                                  int size) {
   const int64_t rows = b->rows.end - b->rows.begin;
   const char *from = b->from + b->rows.begin * a->from.pitch;
   char *to = b->to + b->rows.begin * size;
   for (int64_t column = b->columns.begin, next; column < b->columns.end; column = next) {
-    next = column + LAYOUT_PIECE / size;
+    next = column + LAYOUT_SECTION / size;
     if (next + RUN_BYTES / size > b->columns.end) next = b->columns.end;
     (size == 2 ? strips_of_halves : strips_of_floats)(from + column * size, a->from.pitch,
                                                       to + column * a->to.pitch, a->to.pitch, rows,

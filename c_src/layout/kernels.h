@@ -8,12 +8,12 @@
    into blocks, which are the items, of about equal extents, and these are the ways to go through
    one: in tiles of a line of each row and of each column; in such tiles, along whole rows; in such
    tiles, from memory to memory; in such tiles, along diagonals; or in strips of a few columns, in
-   pieces side by side. */
+   sections side by side. */
 enum layout_way { LAYOUT_TILES, LAYOUT_WHOLE_ROWS, LAYOUT_FAR, LAYOUT_DIAGONALS, LAYOUT_STRIPS };
 
 enum {
   LAYOUT_DIAGONAL = 8, /* tiles at a time */
-  LAYOUT_PIECE = 256   /* bytes of each row in a piece of strips */
+  LAYOUT_SECTION = 256 /* bytes of each row in a section of strips */
 };
 
 /* Lines so far apart have the same place in the first cache, which holds a few of each. */
